@@ -1,0 +1,439 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flowtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/agent/workflowagent"
+	"google.golang.org/adk/v2/agent/workflowagents/loopagent"
+	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
+	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/adk/v2/tool/toolutils"
+	"google.golang.org/adk/v2/workflow"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// rootName is the agent that a flow has if it names none.
+const rootName = "root"
+
+// tools makes the tools of the flow, by name.
+func (r *run) makeTools() error {
+	r.tools = make(map[string]tool.Tool)
+	for _, name := range slices.Sorted(maps.Keys(r.flow.Tools)) {
+		t, err := r.makeTool(name, r.looks[name])
+		if err != nil {
+			return fmt.Errorf("tools.%s: %w", name, err)
+		}
+		r.tools[name] = t
+	}
+	return nil
+}
+
+func (r *run) makeTool(name string, l *look) (t tool.Tool, err error) {
+	cfg := functiontool.Config{
+		Name: name, Description: l.Description, IsLongRunning: l.LongRunning, RequireConfirmation: l.Guard == "confirm",
+	}
+	if cfg.Description == "" {
+		cfg.Description = name
+	}
+	switch {
+	case l.Streams:
+		t, err = functiontool.NewStreaming(cfg, func(ctx agent.Context, args map[string]any) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				text, err := r.callText(ctx, name, args)
+				if half := len(text) / 2; err == nil && yield(text[:half], nil) {
+					yield(text[half:], nil)
+				} else if err != nil {
+					yield("", err)
+				}
+			}
+		})
+	case l.Text:
+		t, err = functiontool.New(cfg, func(ctx agent.Context, args map[string]any) (string, error) { return r.callText(ctx, name, args) })
+	default:
+		t, err = functiontool.New(cfg, func(ctx agent.Context, args map[string]any) (any, error) { return r.call(ctx, name, args) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.flow.redescribes(name) {
+		if run, ok := t.(runnable); ok {
+			t = described{run, r, name}
+		}
+	}
+	if l.Replayable {
+		if t, err = r.cg.Replayable(t); err != nil {
+			return nil, err
+		}
+	}
+	if l.Guard == "protect" {
+		t = r.cg.Protect(t)
+	}
+	return t, nil
+}
+
+func (r *run) callText(ctx agent.Context, name string, args map[string]any) (string, error) {
+	result, err := r.call(ctx, name, args)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(result)
+	return string(text), err
+}
+
+// call is what a tool does.
+func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, error) {
+	r.mu.Lock()
+	l := r.looks[name]
+	r.mu.Unlock()
+	artifact := ""
+	if l.Loads != "" {
+		loaded, err := ctx.Artifacts().Load(ctx, fmt.Sprint(args[l.Loads]))
+		if err != nil {
+			return nil, err
+		}
+		artifact = loaded.Part.Text
+	}
+	for _, a := range l.Agents {
+		if _, err := r.runAgent(ctx, a, args); err != nil {
+			return nil, err
+		}
+	}
+	state, err := stateOf(ctx.State())
+	if err != nil {
+		return nil, err
+	}
+	s := r.place.scopeOf(args, state, artifact)
+	for _, d := range l.Declares {
+		e, err := entityOf(s, d, attributesOf(r.flow.cfg.Extract, d.Type))
+		if err == nil {
+			err = r.cg.RecordEntity(ctx, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	result, err := l.answer(s, args)
+	if err != nil {
+		return nil, err
+	}
+	if r.isGuarded(name) {
+		r.effect(name, args)
+	}
+	if l.World != nil {
+		r.place.change(s.fill(l.World).(map[string]any))
+	}
+	for key, value := range l.State {
+		if err := ctx.State().Set(key, s.fill(value)); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// answer returns what the table of the tool says about the arguments.
+func (l *look) answer(s scope, args map[string]any) (any, error) {
+	result, text := l.Result, l.Error
+	for _, c := range l.Cases {
+		if covers(args, c.Args) {
+			result, text = c.Result, c.Error
+			break
+		}
+	}
+	if text != "" {
+		return nil, errors.New(text)
+	}
+	if result = s.fill(result); result == nil {
+		result = map[string]any{"found": false}
+	}
+	return result, nil
+}
+
+// covers reports whether args have all of want.
+func covers(args, want map[string]any) bool {
+	for key, value := range want {
+		if fmt.Sprint(args[key]) != fmt.Sprint(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func entityOf(s scope, d declared, attributes map[string]config.Attribute) (e entity.Entity, err error) {
+	e = entity.Entity{Type: d.Type, Value: fmt.Sprint(s.fill(d.Value)), Attributes: make(map[string]entity.Value)}
+	for name, v := range d.Attributes {
+		if e.Attributes[name], err = valueOf(s.fill(v), attributes[name]); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+func stateOf(st session.State) (map[string]any, error) {
+	out := make(map[string]any)
+	for key, value := range st.All() {
+		out[key] = value
+	}
+	return out, nil
+}
+
+// runnable is a tool as ADK calls it.
+type runnable interface {
+	tool.Tool
+	Declaration() *genai.FunctionDeclaration
+	Run(ctx agent.Context, args any) (map[string]any, error)
+}
+
+// described is a tool whose description a step changes.
+type described struct {
+	runnable
+	run  *run
+	name string
+}
+
+// Description implements [tool.Tool].
+func (d described) Description() string {
+	d.run.mu.Lock()
+	defer d.run.mu.Unlock()
+	if text := d.run.looks[d.name].Description; text != "" {
+		return text
+	}
+	return d.runnable.Description()
+}
+
+// Declaration is what the model is told of the tool.
+func (d described) Declaration() *genai.FunctionDeclaration {
+	out := *d.runnable.Declaration()
+	out.Description = d.Description()
+	return &out
+}
+
+// ProcessRequest puts the tool into a request of a model.
+func (d described) ProcessRequest(_ agent.Context, req *model.LLMRequest) error {
+	return toolutils.PackTool(req, d)
+}
+
+// redescribes reports whether a step changes the description of a tool.
+func (f *Flow) redescribes(name string) bool {
+	return slices.ContainsFunc(f.Steps, func(s step) bool { return s.Tools[name] != nil && s.Tools[name].Description != "" })
+}
+
+// makeAgent makes an agent and those below it.
+func (r *run) makeAgent(s shape) (agent.Agent, error) {
+	if s.Kind == "workflow" {
+		return r.makeWorkflow(s)
+	}
+	var below []agent.Agent
+	for _, o := range s.Of {
+		a, err := r.makeAgent(o)
+		if err != nil {
+			return nil, err
+		}
+		below = append(below, a)
+	}
+	cfg := agent.Config{Name: s.Name, Description: s.Name, SubAgents: below}
+	switch s.Kind {
+	case "", "llm":
+		return r.makeLLM(s, below)
+	case "sequential":
+		return sequentialagent.New(sequentialagent.Config{AgentConfig: cfg})
+	case "parallel":
+		return parallelagent.New(parallelagent.Config{AgentConfig: cfg})
+	case "loop":
+		return loopagent.New(loopagent.Config{AgentConfig: cfg, MaxIterations: s.Times})
+	}
+	return nil, fmt.Errorf("agent %s: kind is %q: use llm, sequential, parallel, loop or workflow", s.Name, s.Kind)
+}
+
+func (r *run) makeLLM(s shape, below []agent.Agent) (agent.Agent, error) {
+	cfg := llmagent.Config{
+		Name: s.Name, Description: s.Name, Instruction: "Do what the user wants.", Model: &actor{r, s.Name}, SubAgents: below,
+		BeforeModelCallbacks: []llmagent.BeforeModelCallback{r.showElse}, AfterToolCallbacks: []llmagent.AfterToolCallback{r.rewrite},
+		Mode: llmagent.ModeChat,
+	}
+	switch s.Mode {
+	case "task":
+		cfg.Mode = llmagent.ModeTask
+	case "single_turn":
+		cfg.Mode = llmagent.ModeSingleTurn
+	}
+	for _, name := range s.Tools {
+		t, ok := r.tools[name]
+		if !ok {
+			return nil, fmt.Errorf("agent %s: the flow has no tool %q", s.Name, name)
+		}
+		cfg.Tools = append(cfg.Tools, t)
+	}
+	a, err := llmagent.New(cfg)
+	r.agents[s.Name] = a
+	return a, err
+}
+
+// makeWorkflow makes a workflow of nodes, one after the other.
+func (r *run) makeWorkflow(s shape) (agent.Agent, error) {
+	nodes := []workflow.Node{workflow.Start}
+	for _, o := range s.Of {
+		n, err := r.makeNode(o)
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", o.Name, err)
+		}
+		nodes = append(nodes, n)
+	}
+	return workflowagent.New(workflowagent.Config{Name: s.Name, Edges: workflow.Chain(nodes...)})
+}
+
+func (r *run) makeNode(s shape) (workflow.Node, error) {
+	switch s.Kind {
+	case "tool":
+		t, ok := r.tools[s.Name]
+		if !ok {
+			return nil, errors.New("the flow has no tool of this name")
+		}
+		return workflow.NewToolNode(t, workflow.NodeConfig{})
+	case "output":
+		return workflow.NewFunctionNode(s.Name, func(ctx agent.Context, in any) (any, error) {
+			return r.place.scopeOf(map[string]any{"input": in}, nil, "").fill(s.Result), nil
+		}, workflow.NodeConfig{}), nil
+	case "ask":
+		return workflow.NewEmittingFunctionNode(s.Name, func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
+			request := session.RequestInput{InterruptID: r.newID("input"), Message: s.Name, Payload: r.place.scopeOf(nil, nil, "").fill(s.Result)}
+			if err := emit(workflow.NewRequestInputEvent(ctx, request)); err != nil {
+				return nil, err
+			}
+			return nil, workflow.ErrNodeInterrupted
+		}, workflow.NodeConfig{}), nil
+	case "effect": // what an approved input leads to
+		return workflow.NewFunctionNode(s.Name, func(agent.Context, any) (any, error) {
+			r.effect(s.Name, nil)
+			return "done", nil
+		}, workflow.NodeConfig{}), nil
+	}
+	a, err := r.makeAgent(s)
+	if err != nil {
+		return nil, err
+	}
+	return workflow.NewAgentNode(a, workflow.NodeConfig{})
+}
+
+// runAgent runs another agent of the flow in a call of a tool, as an agent tool of the host does.
+func (r *run) runAgent(ctx agent.Context, name string, args map[string]any) (any, error) {
+	a, ok := r.agents[name]
+	if !ok {
+		return nil, fmt.Errorf("the flow has no agent %q", name)
+	}
+	t, ok := r.cg.AgentTool(a, nil).(runnable)
+	if !ok {
+		return nil, errors.New("an agent tool cannot be run")
+	}
+	return t.Run(ctx, map[string]any{"request": fmt.Sprint(args)})
+}
+
+// rewrite is the callback of the agents that changes what tools answered.
+func (r *run) rewrite(_ agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.looks[t.Name()]
+	if l == nil || l.Rewrite == nil {
+		return nil, nil
+	}
+	out, _ := r.place.scopeOf(args, nil, "").fill(l.Rewrite).(map[string]any)
+	return out, nil
+}
+
+// showElse is the callback of the agents that changes results in a request of a model, in place.
+func (r *run) showElse(_ agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range req.Contents {
+		for _, p := range c.Parts {
+			if fr := p.FunctionResponse; fr != nil && r.looks[fr.Name] != nil {
+				maps.Copy(fr.Response, r.looks[fr.Name].Shown)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// actor is the model of an agent. It makes the next move of the script, and says "Done." when there
+// is none.
+type actor struct {
+	run   *run
+	agent string
+}
+
+// Name implements [model.LLM].
+func (*actor) Name() string { return "script" }
+
+// GenerateContent implements [model.LLM].
+func (a *actor) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
+	return func(yield func(*model.LLMResponse, error) bool) {
+		mv := a.run.nextMove(a.agent)
+		a.run.note("model %s is shown %s", a.agent, shownTo(req))
+		parts := []*genai.Part{}
+		for _, c := range mv.calls {
+			name, args := c.tool, maps.Clone(c.args)
+			if name == "transfer" {
+				name, args = "transfer_to_agent", map[string]any{"agent_name": args["to"]}
+			}
+			parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.id, Name: name, Args: args}})
+		}
+		if len(parts) == 0 {
+			parts = append(parts, &genai.Part{Text: mv.text})
+		}
+		a.run.note("model %s answers %s", a.agent, textOf(parts))
+		yield(&model.LLMResponse{
+			Content: &genai.Content{Role: genai.RoleModel, Parts: parts}, ModelVersion: "script", FinishReason: genai.FinishReasonStop,
+		}, nil)
+	}
+}
+
+// shownTo says what the last contents of a request are.
+func shownTo(req *model.LLMRequest) string {
+	if len(req.Contents) == 0 {
+		return "nothing"
+	}
+	return textOf(req.Contents[len(req.Contents)-1].Parts)
+}
+
+// textOf says in one line what parts hold.
+func textOf(parts []*genai.Part) string {
+	var out []string
+	for _, p := range parts {
+		switch {
+		case p.FunctionCall != nil:
+			out = append(out, p.FunctionCall.Name+" "+jsonOf(p.FunctionCall.Args))
+		case p.FunctionResponse != nil:
+			out = append(out, p.FunctionResponse.Name+" = "+jsonOf(p.FunctionResponse.Response))
+		case p.Text != "":
+			out = append(out, fmt.Sprintf("%q", p.Text))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func jsonOf(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}

@@ -1,0 +1,299 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package flowtest runs flows. A flow is a file: a configuration, tools, agents, what their models
+// do, what a client sends, what the world does in between, and how each guarded call ends.
+//
+// A flow runs through ADK's own runner, with scripted models, on a journal of its own. Nothing
+// outside of the flow is asked: the world of the flow answers for checkers over HTTP and SQL, and
+// for those that are Go code.
+//
+// The first file of tests/flows/attacks explains the keys.
+package flowtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
+)
+
+// Flow is a flow as [Load] reads it. It holds no state: it may run many times, at once.
+type Flow struct {
+	// Path is the file.
+	Path string
+	spec
+	cfg config.Config
+}
+
+// spec has the keys of a file.
+type spec struct {
+	About string `yaml:"about"` // one sentence for people
+	// Use names another flow file, whose keys this one lays its own over: shops/NAME.yaml in the
+	// folder of the flow or in one above it.
+	Use string `yaml:"use"`
+	// Config is a mapping with keys of a configuration, or the path of a configuration file.
+	Config yaml.Node `yaml:"config"`
+	// Checked names types that Go code of the host checks, beside the checkers of the configuration.
+	Checked []string `yaml:"checked"`
+	// Identity has the host authenticate people, with the names that steps give under "as".
+	Identity bool             `yaml:"identity"`
+	World    world            `yaml:"world"`
+	Tools    map[string]*look `yaml:"tools"`
+	Agent    shape            `yaml:"agent"`  // one agent with all tools where it is left out
+	Agents   []shape          `yaml:"agents"` // others, which tools run
+	Steps    []step           `yaml:"steps"`
+	Expect   lines            `yaml:"expect"`
+	// Effects is how often guarded tools run, where that is not once for each executed call.
+	Effects *int `yaml:"effects"`
+	// Says and Never are words that the texts of the flow have, and do not have.
+	Says  words `yaml:"says"`
+	Never words `yaml:"never"`
+	// WrongToday is how the calls end today, where that is not as expected.
+	WrongToday lines `yaml:"wrong_today"`
+}
+
+// words are words of texts: the hint of requests, what they show beside it, and refusals.
+type words struct {
+	Hint    []string `yaml:"hint"`
+	Card    []string `yaml:"card"`
+	Refusal []string `yaml:"refusal"`
+}
+
+// look is a tool, by the looks of it.
+type look struct {
+	Description string `yaml:"description"`
+	// Guard is how the tool is guarded: protect, confirm, or nothing, if the configuration lists it
+	// or nobody guards it.
+	Guard string `yaml:"guard"`
+	// Cases are results by arguments; the first counts whose arguments the call has. Where none does,
+	// the other keys of the tool count.
+	Cases  []tableCase    `yaml:"cases"`
+	Result any            `yaml:"result"`
+	Error  string         `yaml:"error"`
+	World  world          `yaml:"world"`  // what the call changes
+	State  map[string]any `yaml:"state"`  // what the call writes into the state of the session
+	Agents []string       `yaml:"agents"` // the agents that the call runs, one after the other
+	Loads  string         `yaml:"loads"`  // the argument that names an artifact; =artifact is its text
+	// Declares are things that the tool declares with RecordEntity.
+	Declares []declared `yaml:"declares"`
+	// Text answers JSON as one text, Streams answers in chunks, LongRunning ends later.
+	Text        bool `yaml:"text"`
+	Streams     bool `yaml:"streams"`
+	LongRunning bool `yaml:"long_running"`
+	// Replayable says that a check may call the tool again.
+	Replayable bool `yaml:"replayable"`
+	// Rewrite is what a callback of the agent makes of the result, also of an error.
+	Rewrite any `yaml:"rewrite"`
+	// Shown is what a callback of the agent puts over the result in each request of a model.
+	Shown map[string]any `yaml:"shown"`
+}
+
+type tableCase struct {
+	Args   map[string]any `yaml:"args"`
+	Result any            `yaml:"result"`
+	Error  string         `yaml:"error"`
+}
+
+type declared struct {
+	Type       string         `yaml:"type"`
+	Value      string         `yaml:"value"`
+	Attributes map[string]any `yaml:"attributes"`
+}
+
+// shape is an agent, or a node of a workflow.
+type shape struct {
+	Name string `yaml:"name"`
+	// Kind is llm, sequential, parallel, loop or workflow; a node may also be tool, output or ask.
+	Kind  string   `yaml:"kind"`
+	Tools []string `yaml:"tools"` // of an llm; all that no other agent has where it is left out
+	Of    []shape  `yaml:"of"`    // agents below, or the nodes of a workflow, one after the other
+	Times uint     `yaml:"times"` // of a loop
+	Mode  string   `yaml:"mode"`  // of an llm: task or single_turn
+	// Result is what a node with the kind output hands on, or what an ask shows.
+	Result any `yaml:"result"`
+}
+
+// step is one thing that happens. The keys from User to Events begin a turn.
+type step struct {
+	User   string    `yaml:"user"`   // a message
+	Answer answers   `yaml:"answer"` // to requests, the oldest first
+	Send   []part    `yaml:"send"`   // a message, part by part
+	State  yaml.Node `yaml:"state"`  // a change of the state that comes with the message
+	// As is the person who sends the message, Session where to; a session is s1 where it is left out.
+	As      string `yaml:"as"`
+	Session string `yaml:"session"`
+	// Model has what models do from here on, in the place of what they did not do yet.
+	Model moves `yaml:"model"`
+	// Asked are the guarded tools for which the turn asks.
+	Asked *[]string `yaml:"asked"`
+
+	World    world             `yaml:"world"`     // changes
+	Down     []string          `yaml:"down"`      // types whose source answers no more
+	Up       []string          `yaml:"up"`        // and again
+	Tools    map[string]*look  `yaml:"tools"`     // changes
+	Wait     duration          `yaml:"wait"`      // time passes
+	Restart  bool              `yaml:"restart"`   // another process with the same journal
+	Forget   bool              `yaml:"forget"`    // the session is deleted; its journal stays
+	Artifact map[string]string `yaml:"artifacts"` // versions that somebody saves
+	// Events are written into the session behind the runner, as a client of ADK's REST server can
+	// with a new session.
+	Events []event `yaml:"events"`
+}
+
+type event struct {
+	Author string `yaml:"author"`
+	Parts  []part `yaml:"parts"`
+}
+
+// part is a part of a message.
+type part struct {
+	Text     string `yaml:"text"`
+	Call     *reply `yaml:"call"`
+	Response *reply `yaml:"response"`
+}
+
+type reply struct {
+	ID   string         `yaml:"id"`
+	Name string         `yaml:"name"`
+	Args map[string]any `yaml:"args"` // of a call or of a response
+}
+
+// Load reads a flow. An error names the file, the place in it and the remedy.
+func Load(path string) (*Flow, error) {
+	doc, dir, err := readLayers(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &Flow{Path: path}
+	if err := decode(path, doc, &f.spec); err != nil {
+		return nil, err
+	}
+	if f.cfg, err = f.configuration(dir); err != nil {
+		return nil, err
+	}
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// readLayers returns the document at path over those that it uses, and the folder that paths in it
+// are relative to.
+func readLayers(path string, seen []string) (doc *yaml.Node, dir string, err error) {
+	if slices.Contains(seen, path) {
+		return nil, "", fmt.Errorf("%s: use: the file uses itself", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	// Decoded by itself first, so that an error names a line of this file.
+	var own spec
+	if err := decodeBytes(path, data, &own); err != nil {
+		return nil, "", err
+	}
+	doc = new(yaml.Node)
+	if err := yaml.Unmarshal(data, doc); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", path, err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, "", fmt.Errorf("%s: the file is empty: write a flow, such as contextgraph init makes", path)
+	}
+	doc, dir = doc.Content[0], filepath.Dir(path)
+	if own.Use == "" {
+		return doc, dir, nil
+	}
+	base, err := find(dir, own.Use)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: use: %w", path, err)
+	}
+	below, baseDir, err := readLayers(base, append(seen, path))
+	if err != nil {
+		return nil, "", err
+	}
+	if own.Config.Kind != yaml.ScalarNode {
+		dir = baseDir // the configuration is named there
+	}
+	return merge(below, doc), dir, nil
+}
+
+// find returns the file that "use: name" means in a folder.
+func find(dir, name string) (string, error) {
+	for at, err := filepath.Abs(dir); err == nil; at = filepath.Dir(at) {
+		path := filepath.Join(at, "shops", name+".yaml")
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return "", fmt.Errorf("no shops/%s.yaml stands in the folder of the flow or in one above it", name)
+}
+
+func decode(path string, doc *yaml.Node, to any) error {
+	data, err := yaml.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return decodeBytes(path, data, to)
+}
+
+func decodeBytes(path string, data []byte, to any) error {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(to); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: %s", path, strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "in type flowtest.spec", "in a flow"))
+	}
+	return nil
+}
+
+// configuration reads the configuration of the flow. The world answers for its sources.
+func (f *Flow) configuration(dir string) (config.Config, error) {
+	name, data := f.Path, []byte(nil)
+	switch f.Config.Kind {
+	case 0:
+		return config.Config{}, fmt.Errorf("%s: config is missing: write the keys of a configuration there, or the path of its file", f.Path)
+	case yaml.ScalarNode:
+		name = filepath.Join(dir, f.Config.Value)
+		var err error
+		if data, err = os.ReadFile(name); err != nil {
+			return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
+		}
+	default:
+		var err error
+		if data, err = yaml.Marshal(&f.Config); err != nil {
+			return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
+		}
+	}
+	return config.Parse(name, data, nil, setup.Checks()...)
+}
+
+// check reports what a flow lacks.
+func (f *Flow) check() error {
+	for name, l := range f.Tools {
+		if l == nil {
+			return fmt.Errorf("tools.%s is empty: say what the tool does, such as {result: {ok: true}}", name)
+		}
+		if !slices.Contains([]string{"", "protect", "confirm"}, l.Guard) {
+			return fmt.Errorf("tools.%s.guard is %q: use protect, or confirm, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
+		}
+	}
+	if len(f.Steps) == 0 {
+		return errors.New("steps is missing: say what happens, such as - user: buy a desk")
+	}
+	if len(f.Expect) == 0 {
+		return errors.New("expect is missing: say how the guarded calls end, such as executed safe; or none")
+	}
+	return nil
+}

@@ -1,0 +1,507 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/artifact"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+	"google.golang.org/adk/v2/workflow"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// The session of a flow.
+const (
+	appName   = "flow"
+	userID    = "ann"
+	sessionID = "s1"
+)
+
+// run is a flow under way.
+type run struct {
+	flow      *Flow
+	journal   string
+	place     *place
+	sessions  session.Service
+	artifacts artifact.Service
+	ids       []string // of sessions, in the order of their first turn
+
+	cg     *contextgraph.Instance
+	runner *runner.Runner
+	tools  map[string]tool.Tool
+	agents map[string]agent.Agent
+
+	mu      sync.Mutex
+	offset  time.Duration
+	looks   map[string]*look
+	script  moves
+	made    int // ids
+	asked   []*request
+	refused []*refusal
+	effects []string
+	trace   []string
+	words   words
+}
+
+// request is what a person is asked.
+type request struct {
+	id, session, tool string
+	input             bool // by a node of a workflow
+	answered          bool
+}
+
+// refusal is a guarded call for which nobody was asked.
+type refusal struct {
+	after  int // requests
+	tool   string
+	result map[string]any
+}
+
+// Run runs the flow. path names the journal: a file that does not exist, or an empty journal. An
+// error means that the flow could not be run, not that it ended otherwise than expected.
+func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
+	r := &run{
+		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool)},
+		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
+	}
+	if err := r.open(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	defer func() { err = errors.Join(err, r.cg.Close(ctx)) }()
+	for i, s := range f.Steps {
+		if err := r.step(ctx, s); err != nil {
+			return nil, fmt.Errorf("%s: step %d: %w", f.Path, i+1, err)
+		}
+	}
+	return r.result(ctx)
+}
+
+// open makes the instance, the agents and the runner.
+func (r *run) open(ctx context.Context) error {
+	cfg := r.flow.cfg
+	cfg.Journal.Path, cfg.Journal.CommitInterval = r.journal, time.Millisecond
+	cfg.Record.Artifacts.Store = config.StoreOff
+	var checked []string
+	cfg.Checkers = slices.Clone(cfg.Checkers)
+	for _, c := range cfg.Checkers {
+		if c.Replay == nil {
+			checked = append(checked, c.Type)
+		}
+	}
+	cfg.Checkers = slices.DeleteFunc(cfg.Checkers, func(c config.Checker) bool { return c.Replay == nil })
+	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithClock(r.now)}
+	for _, typ := range append(checked, r.flow.Checked...) {
+		opts = append(opts, contextgraph.WithChecker(typ, checker{place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now}))
+	}
+	if r.flow.Identity {
+		opts = append(opts, contextgraph.WithIdentity(personIn))
+	}
+	var err error
+	if r.cg, err = contextgraph.Open(ctx, cfg, opts...); err != nil {
+		return err
+	}
+	if err := r.serve(); err != nil {
+		return errors.Join(err, r.cg.Close(ctx))
+	}
+	return nil
+}
+
+// serve makes the agents and the runner of the instance.
+func (r *run) serve() error {
+	r.agents = make(map[string]agent.Agent)
+	if err := r.makeTools(); err != nil {
+		return err
+	}
+	for _, s := range r.flow.Agents { // agents that tools run
+		if _, err := r.makeAgent(s); err != nil {
+			return err
+		}
+	}
+	root, err := r.makeAgent(r.flow.rootShape())
+	if err != nil {
+		return err
+	}
+	r.runner, err = runner.New(runner.Config{
+		AppName: appName, Agent: root, SessionService: r.sessions, ArtifactService: r.artifacts,
+		PluginConfig: r.cg.PluginConfig(), AutoCreateSession: true,
+	})
+	return err
+}
+
+// rootShape returns the shape of the agent that the runner serves. An llm without tools has those
+// that no other agent has.
+func (f *Flow) rootShape() shape {
+	root := f.Agent
+	if root.Name == "" {
+		root.Name = rootName
+	}
+	if (root.Kind == "" || root.Kind == "llm") && root.Tools == nil {
+		taken := make(map[string]bool)
+		for _, s := range append(slices.Clone(root.Of), f.Agents...) {
+			s.addTools(taken)
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.Tools)) {
+			if !taken[name] {
+				root.Tools = append(root.Tools, name)
+			}
+		}
+	}
+	return root
+}
+
+func (s shape) addTools(to map[string]bool) {
+	for _, name := range s.Tools {
+		to[name] = true
+	}
+	for _, o := range s.Of {
+		o.addTools(to)
+	}
+}
+
+// attributesOf returns the attributes that rules read of a type.
+func attributesOf(rules []config.Extract, typ string) map[string]config.Attribute {
+	out := make(map[string]config.Attribute)
+	for _, rule := range rules {
+		if rule.Type == typ {
+			maps.Copy(out, rule.Attributes)
+		}
+	}
+	return out
+}
+
+type personKey struct{}
+
+// personIn is who sends a message, as the host knows it.
+func personIn(ctx context.Context) (string, error) {
+	if name, ok := ctx.Value(personKey{}).(string); ok && name != "" {
+		return name, nil
+	}
+	return "", errors.New("nobody is authenticated")
+}
+
+func (r *run) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Add(r.offset)
+}
+
+func (r *run) newID(kind string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made++
+	return fmt.Sprint(kind, "-", r.made)
+}
+
+func (r *run) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace = append(r.trace, fmt.Sprintf(format, args...))
+}
+
+func (r *run) effect(name string, args map[string]any) {
+	r.note("EFFECT  %s %s", name, jsonOf(args))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.effects = append(r.effects, name)
+}
+
+// isGuarded reports whether calls of a tool count as effects.
+func (r *run) isGuarded(name string) bool {
+	if l := r.flow.Tools[name]; l != nil && l.Guard != "" {
+		return true
+	}
+	return slices.ContainsFunc(r.flow.cfg.Guard.Tools, func(p string) bool { return namepattern.Match(p, name) })
+}
+
+// nextMove takes the next move of an agent.
+func (r *run) nextMove(agent string) move {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := r.script[agent]
+	if len(left) == 0 {
+		return move{text: "Done."}
+	}
+	r.script[agent] = left[1:]
+	return left[0]
+}
+
+// step does what a step says: first what happens out there, then the turn.
+func (r *run) step(ctx context.Context, s step) error {
+	id := s.Session
+	if id == "" {
+		id = sessionID
+	}
+	r.mu.Lock()
+	r.offset += time.Duration(s.Wait)
+	for name, l := range s.Tools {
+		changed := *l
+		if was := r.looks[name]; was != nil && changed.Description == "" {
+			changed.Description = was.Description
+		} else if was != nil && changed.isDescription() {
+			changed = *was
+			changed.Description = l.Description
+		}
+		r.looks[name] = &changed
+	}
+	maps.Copy(r.script, s.Model)
+	r.mu.Unlock()
+	r.place.change(s.World)
+	r.place.setDown(true, s.Down...)
+	r.place.setDown(false, s.Up...)
+	for name, text := range s.Artifact {
+		if _, err := r.artifacts.Save(ctx, &artifact.SaveRequest{
+			AppName: appName, UserID: userID, SessionID: id, FileName: name, Part: genai.NewPartFromText(text),
+		}); err != nil {
+			return fmt.Errorf("artifacts.%s: %w", name, err)
+		}
+	}
+	if s.Forget {
+		if err := r.sessions.Delete(ctx, &session.DeleteRequest{AppName: appName, UserID: userID, SessionID: id}); err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+	}
+	if s.Restart {
+		if err := r.cg.Close(ctx); err != nil {
+			return fmt.Errorf("restart: %w", err)
+		}
+		if err := r.open(ctx); err != nil {
+			return fmt.Errorf("restart: %w", err)
+		}
+	}
+	if err := r.forge(ctx, id, s.Events); err != nil {
+		return err
+	}
+	return r.turn(ctx, id, s)
+}
+
+// isDescription reports whether a change of a tool has a description and nothing else.
+func (l look) isDescription() bool {
+	return l.Result == nil && l.Error == "" && l.Cases == nil && l.Rewrite == nil && l.Shown == nil
+}
+
+// forge writes events into a session behind the runner.
+func (r *run) forge(ctx context.Context, id string, events []event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	resp, err := r.sessions.Get(ctx, &session.GetRequest{AppName: appName, UserID: userID, SessionID: id})
+	if err != nil {
+		created, err := r.sessions.Create(ctx, &session.CreateRequest{AppName: appName, UserID: userID, SessionID: id})
+		if err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
+		resp = &session.GetResponse{Session: created.Session}
+	}
+	for _, e := range events {
+		ev := session.NewEvent(ctx, "forged")
+		ev.Author, ev.Content = e.Author, contentOf(e.Parts)
+		if err := r.sessions.AppendEvent(ctx, resp.Session, ev); err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
+	}
+	return nil
+}
+
+func contentOf(parts []part) *genai.Content {
+	c := &genai.Content{Role: genai.RoleUser}
+	for _, p := range parts {
+		switch {
+		case p.Call != nil:
+			c.Parts = append(c.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args}})
+		case p.Response != nil:
+			c.Parts = append(c.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: p.Response.ID, Name: p.Response.Name, Response: p.Response.Args}})
+		default:
+			c.Parts = append(c.Parts, genai.NewPartFromText(p.Text))
+		}
+	}
+	return c
+}
+
+// turn sends the message of a step, if it has one.
+func (r *run) turn(ctx context.Context, id string, s step) error {
+	msg, err := r.message(s)
+	if err != nil || msg == nil {
+		return err
+	}
+	if !slices.Contains(r.ids, id) {
+		r.ids = append(r.ids, id)
+	}
+	var opts []runner.RunOption
+	if s.State.Kind != 0 {
+		var delta map[string]any
+		if err := s.State.Decode(&delta); err != nil {
+			return fmt.Errorf("state: %w", err)
+		}
+		opts = append(opts, runner.WithStateDelta(delta))
+	}
+	r.note("CLIENT  %s", textOf(msg.Parts))
+	before := len(r.asked)
+	ctx = context.WithValue(ctx, personKey{}, s.As)
+	for ev, err := range r.cg.Run(ctx, r.runner, userID, id, msg, agent.RunConfig{}, opts...) {
+		if err != nil {
+			r.note("the run ended with %v", err)
+			r.mu.Lock()
+			r.words.Refusal = append(r.words.Refusal, err.Error())
+			r.mu.Unlock()
+			continue
+		}
+		r.see(id, ev)
+	}
+	if s.Asked != nil {
+		got := []string{}
+		for _, q := range r.asked[before:] {
+			got = append(got, q.tool)
+		}
+		if !slices.Equal(got, *s.Asked) {
+			r.note("ASKED   for %v, and the step expects %v", got, *s.Asked)
+			r.words.Hint = append(r.words.Hint, fmt.Sprintf("\x00asked for %v, want %v", got, *s.Asked))
+		}
+	}
+	return nil
+}
+
+// message returns the message of a step; nil if it has none.
+func (r *run) message(s step) (*genai.Content, error) {
+	switch {
+	case s.User != "":
+		return genai.NewContentFromText(s.User, genai.RoleUser), nil
+	case s.Send != nil:
+		return contentOf(s.Send), nil
+	case s.Answer == nil:
+		return nil, nil
+	}
+	c := &genai.Content{Role: genai.RoleUser}
+	for _, a := range s.Answer {
+		q, err := r.openRequest(a.To)
+		if err != nil {
+			return nil, err
+		}
+		c.Parts = append(c.Parts, &genai.Part{FunctionResponse: q.reply(a)})
+	}
+	return c, nil
+}
+
+// openRequest returns the request with the number, or the oldest that has no answer.
+func (r *run) openRequest(number int) (*request, error) {
+	if number > len(r.asked) {
+		return nil, fmt.Errorf("answer: to is %d, and %d requests were made:\n%s", number, len(r.asked), r.story())
+	}
+	if number > 0 {
+		r.asked[number-1].answered = true
+		return r.asked[number-1], nil
+	}
+	for _, q := range r.asked {
+		if !q.answered {
+			q.answered = true
+			return q, nil
+		}
+	}
+	if n := len(r.asked); n > 0 {
+		return r.asked[n-1], nil // again
+	}
+	return nil, fmt.Errorf("answer: nobody was asked anything:\n%s", r.story())
+}
+
+// reply returns the answer as a client sends it.
+func (q *request) reply(a answer) *genai.FunctionResponse {
+	if q.input {
+		return &genai.FunctionResponse{ID: q.id, Name: workflow.WorkflowInputFunctionCallName, Response: map[string]any{"response": a.Yes}}
+	}
+	response, own := map[string]any{"confirmed": a.Yes}, make(map[string]any)
+	for key, text := range map[string]string{"change": a.Change, "reason": a.Reason, "override": a.Override} {
+		if text != "" {
+			own[key] = text
+		}
+	}
+	payload := maps.Clone(a.Payload)
+	if len(own) > 0 {
+		payload = overlay(payload, map[string]any{"contextgraph": own})
+	}
+	if payload != nil {
+		response["payload"] = payload
+	}
+	return &genai.FunctionResponse{ID: q.id, Name: toolconfirmation.FunctionCallName, Response: response}
+}
+
+// see keeps what an event says about guarded calls.
+func (r *run) see(id string, ev *session.Event) {
+	if ev.Content == nil {
+		return
+	}
+	for _, p := range ev.Content.Parts {
+		if fc := p.FunctionCall; fc != nil {
+			r.seeRequest(id, fc)
+		}
+		if fr := p.FunctionResponse; fr != nil {
+			r.seeResult(fr)
+		}
+	}
+}
+
+func (r *run) seeRequest(id string, fc *genai.FunctionCall) {
+	q := &request{id: fc.ID, session: id}
+	var shown any
+	switch fc.Name {
+	case toolconfirmation.FunctionCallName:
+		original, _ := fc.Args["originalFunctionCall"].(*genai.FunctionCall)
+		if original != nil {
+			q.tool = original.Name
+		}
+		shown = fc.Args["toolConfirmation"]
+	case workflow.WorkflowInputFunctionCallName:
+		q.input, q.tool, shown = true, fmt.Sprint(fc.Args["message"]), fc.Args
+	default:
+		return
+	}
+	r.asked = append(r.asked, q)
+	hint, card := shownIn(shown)
+	r.note("ASKED   %s: %s", q.tool, hint)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.words.Hint = append(r.words.Hint, hint)
+	r.words.Card = append(r.words.Card, card)
+}
+
+// shownIn returns the hint of a request, and what it shows beside it as JSON.
+func shownIn(confirmation any) (hint, card string) {
+	if c, ok := confirmation.(toolconfirmation.ToolConfirmation); ok {
+		return c.Hint, jsonOf(c.Payload)
+	}
+	text := jsonOf(confirmation)
+	return text, text
+}
+
+func (r *run) seeResult(fr *genai.FunctionResponse) {
+	r.note("RESULT  %s %s", fr.Name, jsonOf(fr.Response))
+	if fr.Response["status"] != "blocked" || !r.isGuarded(fr.Name) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.words.Refusal = append(r.words.Refusal, jsonOf(fr.Response))
+	if fr.Response["approval_id"] == nil {
+		r.refused = append(r.refused, &refusal{after: len(r.asked), tool: fr.Name, result: fr.Response})
+	}
+}
+
+// key returns a session of the flow.
+func key(id string) record.Session { return record.Session{App: appName, User: userID, ID: id} }

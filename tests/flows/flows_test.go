@@ -1,0 +1,63 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package flows_test runs the flows in its folders: attacks, which must not be let through, and
+// honest work, which must. The first file of attacks explains the keys.
+package flows_test
+
+import (
+	"flag"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/adk-contextgraph/contextgraph/internal/flowtest"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+)
+
+var trace = flag.Bool("trace", false, "print what happens in each flow")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestFlows runs each flow: go test ./tests/flows -run TestFlows/attacks/changed/price -trace.
+func TestFlows(t *testing.T) {
+	for _, path := range flows(t) {
+		t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			f, err := flowtest.Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := f.Run(t.Context(), journaltest.Path(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range f.FaultsToday(r) {
+				t.Error(fault)
+			}
+			if *trace || t.Failed() {
+				t.Logf("%s\n\n%s", f.About, f.Table(r))
+			}
+		})
+	}
+}
+
+// flows returns the files of the flows.
+func flows(t *testing.T) (paths []string) {
+	t.Helper()
+	for _, dir := range []string{"attacks", "honest"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && filepath.Ext(path) == ".yaml" {
+				paths = append(paths, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return paths
+}
