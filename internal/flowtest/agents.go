@@ -118,9 +118,11 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 			return nil, err
 		}
 	}
-	state, err := stateOf(ctx.State())
-	if err != nil {
-		return nil, err
+	state := make(map[string]any)
+	for _, key := range l.Reads {
+		if value, err := ctx.State().Get(key); err == nil {
+			state[key] = value
+		}
 	}
 	s := r.place.scopeOf(args, state, artifact)
 	for _, d := range l.Declares {
@@ -186,14 +188,6 @@ func entityOf(s scope, d declared, attributes map[string]config.Attribute) (e en
 		}
 	}
 	return e, nil
-}
-
-func stateOf(st session.State) (map[string]any, error) {
-	out := make(map[string]any)
-	for key, value := range st.All() {
-		out[key] = value
-	}
-	return out, nil
 }
 
 // runnable is a tool as ADK calls it.
@@ -390,7 +384,7 @@ func (a *actor) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 		a.run.note("model %s is shown %s", a.agent, shownTo(req))
 		parts := []*genai.Part{}
 		for _, c := range mv.calls {
-			name, args := c.tool, maps.Clone(c.args)
+			name, args := c.tool, asJSON(c.args)
 			if name == "transfer" {
 				name, args = "transfer_to_agent", map[string]any{"agent_name": args["to"]}
 			}
@@ -428,6 +422,14 @@ func textOf(parts []*genai.Part) string {
 		}
 	}
 	return strings.Join(out, "; ")
+}
+
+// asJSON returns arguments as a model service sends them: each number is a float64.
+func asJSON(args map[string]any) (out map[string]any) {
+	if json.Unmarshal([]byte(jsonOf(args)), &out) != nil {
+		return args
+	}
+	return out
 }
 
 func jsonOf(v any) string {

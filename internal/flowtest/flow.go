@@ -8,7 +8,7 @@
 // outside of the flow is asked: the world of the flow answers for checkers over HTTP and SQL, and
 // for those that are Go code.
 //
-// The first file of tests/flows/attacks explains the keys.
+// tests/flows/attacks/changed/price.yaml explains the keys.
 package flowtest
 
 import (
@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,6 +84,7 @@ type look struct {
 	World  world          `yaml:"world"`  // what the call changes
 	State  map[string]any `yaml:"state"`  // what the call writes into the state of the session
 	Agents []string       `yaml:"agents"` // the agents that the call runs, one after the other
+	Reads  []string       `yaml:"reads"`  // keys of the state that the call reads, for =state.KEY
 	Loads  string         `yaml:"loads"`  // the argument that names an artifact; =artifact is its text
 	// Declares are things that the tool declares with RecordEntity.
 	Declares []declared `yaml:"declares"`
@@ -137,14 +139,16 @@ type step struct {
 	// Asked are the guarded tools for which the turn asks.
 	Asked *[]string `yaml:"asked"`
 
-	World    world             `yaml:"world"`     // changes
-	Down     []string          `yaml:"down"`      // types whose source answers no more
-	Up       []string          `yaml:"up"`        // and again
-	Tools    map[string]*look  `yaml:"tools"`     // changes
-	Wait     duration          `yaml:"wait"`      // time passes
-	Restart  bool              `yaml:"restart"`   // another process with the same journal
-	Forget   bool              `yaml:"forget"`    // the session is deleted; its journal stays
-	Artifact map[string]string `yaml:"artifacts"` // versions that somebody saves
+	World world    `yaml:"world"` // changes
+	Down  []string `yaml:"down"`  // types whose source answers no more
+	Up    []string `yaml:"up"`    // and again
+	// Stale makes answers about a type as old as it says.
+	Stale    map[string]duration `yaml:"stale"`
+	Tools    map[string]*look    `yaml:"tools"`     // changes
+	Wait     duration            `yaml:"wait"`      // time passes
+	Restart  bool                `yaml:"restart"`   // another process with the same journal
+	Forget   bool                `yaml:"forget"`    // the session is deleted; its journal stays
+	Artifact map[string]string   `yaml:"artifacts"` // versions that somebody saves
 	// Events are written into the session behind the runner, as a client of ADK's REST server can
 	// with a new session.
 	Events []event `yaml:"events"`
@@ -185,6 +189,23 @@ func Load(path string) (*Flow, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// Files returns the flows below a folder: its files with the ending .yaml, but for those in folders
+// of the name shops.
+func Files(dir string) (paths []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "shops":
+			return fs.SkipDir
+		case !d.IsDir() && filepath.Ext(path) == ".yaml":
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
 }
 
 // readLayers returns the document at path over those that it uses, and the folder that paths in it

@@ -80,7 +80,7 @@ type refusal struct {
 // error means that the flow could not be run, not that it ended otherwise than expected.
 func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	r := &run{
-		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool)},
+		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
 	}
 	if err := r.open(ctx); err != nil {
@@ -264,9 +264,7 @@ func (r *run) step(ctx context.Context, s step) error {
 	}
 	maps.Copy(r.script, s.Model)
 	r.mu.Unlock()
-	r.place.change(s.World)
-	r.place.setDown(true, s.Down...)
-	r.place.setDown(false, s.Up...)
+	r.place.step(s)
 	for name, text := range s.Artifact {
 		if _, err := r.artifacts.Save(ctx, &artifact.SaveRequest{
 			AppName: appName, UserID: userID, SessionID: id, FileName: name, Part: genai.NewPartFromText(text),

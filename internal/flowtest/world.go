@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,9 +25,10 @@ type world = map[string]any
 
 // place is the world of one run, which changes.
 type place struct {
-	mu   sync.Mutex
-	now  world
-	down map[string]bool // types whose source answers no more
+	mu    sync.Mutex
+	now   world
+	down  map[string]bool     // types whose source answers no more
+	stale map[string]duration // how old answers about a type are
 }
 
 // change lays a change over the world; null removes what is there.
@@ -57,6 +59,16 @@ func overlay(m, changes map[string]any) map[string]any {
 	return out
 }
 
+// step changes the world and its sources as a step says.
+func (p *place) step(s step) {
+	p.change(s.World)
+	p.setDown(true, s.Down...)
+	p.setDown(false, s.Up...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.Copy(p.stale, s.Stale)
+}
+
 func (p *place) setDown(down bool, types ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +82,8 @@ func (p *place) setDown(down bool, types ...string) {
 type scope map[string]any
 
 // fill returns v with each text "=path" replaced by what is there. {name} in a path is an argument.
-// A thing has its name beside its attributes; a type is the list of its things, by name.
+// A thing has its name beside its attributes; a type is the list of its things, by name. =text.N is a
+// text of N letters.
 func (s scope) fill(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -95,6 +108,9 @@ func (s scope) fill(v any) any {
 
 func (s scope) at(path string) any {
 	segments := strings.Split(path, ".")
+	if n, err := strconv.Atoi(segments[len(segments)-1]); err == nil && len(segments) == 2 && segments[0] == "text" {
+		return strings.Repeat("x", n)
+	}
 	args, _ := s["args"].(map[string]any)
 	var v any = map[string]any(s)
 	for i, segment := range segments {
@@ -170,7 +186,7 @@ func (c checker) Check(_ context.Context, e entity.Canonical) (safety.State, err
 	if !there { // as a server that answers 404
 		return safety.State{}, fmt.Errorf("the world has no %s %q", c.typ, e.Value)
 	}
-	state := safety.State{AsOf: c.now(), Attributes: map[string]entity.Value{safety.Exists: entity.Bool(true)}}
+	state := safety.State{AsOf: c.now().Add(-time.Duration(c.place.stale[c.typ])), Attributes: map[string]entity.Value{safety.Exists: entity.Bool(true)}}
 	for name, value := range row {
 		v, err := valueOf(value, c.attributes[name])
 		if err != nil {

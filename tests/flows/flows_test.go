@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package flows_test runs the flows in its folders: attacks, which must not be let through, and
-// honest work, which must. The first file of attacks explains the keys.
+// honest work, which must. attacks/changed/price.yaml explains the keys.
 package flows_test
 
 import (
 	"flag"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,7 +23,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestFlows runs each flow: go test ./tests/flows -run TestFlows/attacks/changed/price -trace.
 func TestFlows(t *testing.T) {
-	for _, path := range flows(t) {
+	paths, err := flowtest.Files(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".yaml"), func(t *testing.T) {
 			t.Parallel()
 			f, err := flowtest.Load(path)
@@ -43,21 +46,4 @@ func TestFlows(t *testing.T) {
 			}
 		})
 	}
-}
-
-// flows returns the files of the flows.
-func flows(t *testing.T) (paths []string) {
-	t.Helper()
-	for _, dir := range []string{"attacks", "honest"} {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && filepath.Ext(path) == ".yaml" {
-				paths = append(paths, path)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return paths
 }
