@@ -172,8 +172,9 @@ type reply struct {
 	Args map[string]any `yaml:"args"` // of a call or of a response
 }
 
-// Load reads a flow. An error names the file, the place in it and the remedy.
-func Load(path string) (*Flow, error) {
+// Load reads a flow. configuration is the file that counts where the flow has no key config; "" for
+// none. An error names the file, the place in it and the remedy.
+func Load(path, configuration string) (*Flow, error) {
 	doc, dir, err := readLayers(path, nil)
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func Load(path string) (*Flow, error) {
 	if err := decode(path, doc, &f.spec); err != nil {
 		return nil, err
 	}
-	if f.cfg, err = f.configuration(dir); err != nil {
+	if f.cfg, err = f.configuration(dir, configuration); err != nil {
 		return nil, err
 	}
 	if err := f.check(); err != nil {
@@ -280,22 +281,25 @@ func decodeBytes(path string, data []byte, to any) error {
 }
 
 // configuration reads the configuration of the flow. The world answers for its sources.
-func (f *Flow) configuration(dir string) (config.Config, error) {
-	name, data := f.Path, []byte(nil)
+func (f *Flow) configuration(dir, fallback string) (config.Config, error) {
+	name := fallback
 	switch f.Config.Kind {
 	case 0:
-		return config.Config{}, fmt.Errorf("%s: config is missing: write the keys of a configuration there, or the path of its file", f.Path)
+		if name == "" {
+			return config.Config{}, fmt.Errorf("%s: config is missing: write the keys of a configuration there, or the path of its file", f.Path)
+		}
 	case yaml.ScalarNode:
 		name = filepath.Join(dir, f.Config.Value)
-		var err error
-		if data, err = os.ReadFile(name); err != nil {
-			return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
-		}
 	default:
-		var err error
-		if data, err = yaml.Marshal(&f.Config); err != nil {
+		data, err := yaml.Marshal(&f.Config)
+		if err != nil {
 			return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
 		}
+		return config.Parse(f.Path, data, nil, setup.Checks()...)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
 	}
 	return config.Parse(name, data, nil, setup.Checks()...)
 }

@@ -30,7 +30,7 @@ func TestFlows(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".yaml"), func(t *testing.T) {
 			t.Parallel()
-			f, err := flowtest.Load(path)
+			f, err := flowtest.Load(path, "")
 			if err != nil {
 				t.Fatal(err)
 			}

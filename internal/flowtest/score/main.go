@@ -96,7 +96,7 @@ func count(ctx context.Context, dir, scratch string, isWrong func(*flowtest.Flow
 }
 
 func runFile(ctx context.Context, path, journal string) (*flowtest.Flow, *flowtest.Result, error) {
-	f, err := flowtest.Load(path)
+	f, err := flowtest.Load(path, "")
 	if err != nil {
 		return nil, nil, err
 	}

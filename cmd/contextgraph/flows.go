@@ -1,0 +1,152 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/internal/flowtest"
+)
+
+// flowRun is how one flow ended, as programs read it.
+type flowRun struct {
+	Flow     string   `json:"flow"`
+	About    string   `json:"about"`
+	Expected []string `json:"expected"`
+	Ended    []string `json:"ended"`
+	// WrongSafe says that an effect ran, or a verdict is safe, against the expectation.
+	WrongSafe bool     `json:"wrong_safe"`
+	Faults    []string `json:"faults"` // nothing if the flow ended as expected
+	trace     string
+}
+
+func (a *app) testCommand() *cobra.Command {
+	var trace bool
+	c := &cobra.Command{
+		Use:   "test FILE...",
+		Short: "Run flows against a configuration, and say what its policy would have done",
+		Long: `test runs flows: files that say what an agent reads and does, what a person answers, what changes
+in between, and how each guarded call has to end. It needs no agent and no model, and asks no source
+of the configuration: the world of the flow answers for HTTP, SQL and Go checkers. A folder stands
+for the flows in it. It ends with
+  0    each flow ended as it says
+  3    a guarded tool ran, or a check was safe, where the flow says that it must not
+  4    a flow ended otherwise than it says, such as a needless no
+docs/try-your-policy.md explains flows; contextgraph init --from SESSION --flows DIR makes two.`,
+		Example: `  contextgraph test flows/
+  contextgraph test flows/price_rises.yaml --trace
+  contextgraph test flows/ --config new.yaml --output json`,
+		Args: argCount(1, -1, "files of flows"),
+		RunE: func(c *cobra.Command, args []string) error { return a.test(c.Context(), args, trace) },
+	}
+	c.Flags().BoolVar(&trace, "trace", false, "print what happens in each flow")
+	return c
+}
+
+func (a *app) test(ctx context.Context, names []string, trace bool) error {
+	paths, err := flowFiles(names)
+	if err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "contextgraph-test-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	list := make([]flowRun, len(paths))
+	code := exitOK
+	for i, path := range paths {
+		if list[i], err = a.runFlow(ctx, path, filepath.Join(scratch, fmt.Sprint(i, ".db"))); err != nil {
+			return err
+		}
+		switch {
+		case list[i].WrongSafe:
+			code = exitChanged
+		case len(list[i].Faults) > 0 && code == exitOK:
+			code = exitCheckFailed
+		}
+	}
+	if err := a.print(list, func(t *table) { flowsTable(t, list, trace) }); err != nil {
+		return err
+	}
+	if code != exitOK {
+		return exit{code: code}
+	}
+	return nil
+}
+
+// flowFiles returns the files that arguments stand for.
+func flowFiles(names []string) (paths []string, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case err != nil:
+			return nil, err
+		case !info.IsDir():
+			paths = append(paths, name)
+			continue
+		}
+		found, err := flowtest.Files(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, usageError{fmt.Errorf("%s has no flow: flows are files that end in .yaml", name)}
+		}
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// runFlow runs one flow on a journal of its own.
+func (a *app) runFlow(ctx context.Context, path, journal string) (flowRun, error) {
+	f, err := flowtest.Load(path, cmp.Or(a.configPath, defaultConfig))
+	if err != nil {
+		return flowRun{}, err
+	}
+	r, err := f.Run(ctx, journal)
+	if err != nil {
+		return flowRun{}, err
+	}
+	out := flowRun{
+		Flow: path, About: f.About, Expected: f.Expect, Ended: []string{}, WrongSafe: f.WrongSafe(r), Faults: append([]string{}, f.Faults(r)...),
+		trace: strings.Join(r.Trace, "\n"),
+	}
+	for _, c := range r.Calls {
+		out.Ended = append(out.Ended, c.String())
+	}
+	return out, errors.Join(os.Remove(journal))
+}
+
+func flowsTable(t *table, list []flowRun, trace bool) {
+	t.columns([]string{"", "FLOW", "EXPECTED", "ENDED"}, 1)
+	for _, r := range list {
+		mark := cell{"ok", green}
+		switch {
+		case r.WrongSafe:
+			mark = cell{"WRONG SAFE", red}
+		case len(r.Faults) > 0:
+			mark = cell{"otherwise", yellow}
+		}
+		t.row(mark, r.Flow, strings.Join(r.Expected, ", "), strings.Join(r.Ended, ", "))
+	}
+	for _, r := range list {
+		if len(r.Faults) > 0 || trace {
+			t.line(cell{r.Flow + ":", bold}, " ", strings.Join(append([]string{r.About}, r.Faults...), "; "))
+		}
+		if trace {
+			for line := range strings.Lines(r.trace) {
+				t.line("  ", strings.TrimSuffix(line, "\n"))
+			}
+		}
+	}
+}
