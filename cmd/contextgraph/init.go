@@ -26,6 +26,7 @@ const initTimeout = 10 * time.Minute
 func (a *app) initCommand() *cobra.Command {
 	var dryRun, offline bool
 	var from record.Session
+	var flows string
 	timeout := duration(initTimeout)
 	var o bigquery.InitOptions
 	c := &cobra.Command{
@@ -33,7 +34,7 @@ func (a *app) initCommand() *cobra.Command {
 		Short: "Create the tables, views and the graph, or draft a configuration",
 		Long: `With --from, init drafts a configuration from the calls of a recorded session: rules for the
 entities in results and arguments, and a checker for each type. It prints YAML to be read and
-corrected, and changes nothing.
+corrected. With --flows it also writes two flows into a folder, to be tried with contextgraph test.
 
 Without it, init creates the parts of the dataset that are missing: the dataset itself, the table of
 events, the tables of the graph, the views and the property graph. Tables of an older
@@ -43,11 +44,12 @@ retyped, and no row is touched. It can be run again at any time.`,
   contextgraph init --project my-project --dataset agents --location EU
   contextgraph init --dry-run            # the statements for what is missing
   contextgraph init --dry-run --offline  # all statements, without a connection
-  contextgraph init --from s-123         # YAML, to be saved as contextgraph.yaml`,
+  contextgraph init --from s-123         # YAML, to be saved as contextgraph.yaml
+  contextgraph init --from s-123 --flows flows`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if from.ID != "" {
-				return a.propose(c.Context(), from)
+				return a.propose(c.Context(), from, flows)
 			}
 			queries := []config.Queries{"", config.QueriesAuto, config.QueriesGQL, config.QueriesRecursive}
 			if !slices.Contains(queries, a.flags.Graph.Queries) {
@@ -73,6 +75,7 @@ retyped, and no row is touched. It can be run again at any time.`,
 	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
 	_ = c.RegisterFlagCompletionFunc("from", a.complete(1, sessionChoices))
 	ownerFlags(c, &from)
+	f.StringVar(&flows, "flows", "", "with --from: write an honest flow and an attack into this folder, for contextgraph test")
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
 	f.BoolVar(&offline, "offline", false, "with --dry-run: do not look at the dataset")
 	f.BoolVar(&o.NoDataset, "no-dataset", false, "do not create the dataset")

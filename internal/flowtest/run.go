@@ -25,7 +25,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -229,7 +229,7 @@ func (r *run) isGuarded(name string) bool {
 	if l := r.flow.Tools[name]; l != nil && l.Guard != "" {
 		return true
 	}
-	return slices.ContainsFunc(r.flow.cfg.Guard.Tools, func(p string) bool { return namepattern.Match(p, name) })
+	return slices.ContainsFunc(r.flow.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
 }
 
 // nextMove takes the next move of an agent.

@@ -54,10 +54,14 @@ type draft struct {
 	known map[string]entity.Entity
 }
 
+func newDraft(guarded []string) *draft {
+	return &draft{guarded: guarded, declared: make(map[string]map[string]entity.Value), known: make(map[string]entity.Entity)}
+}
+
 // From returns a draft as YAML, from the rows of a session. guarded are the tools that asked for
 // approvals there.
 func From(rows []record.Event, guarded []string) []byte {
-	d := &draft{guarded: guarded, declared: make(map[string]map[string]entity.Value), known: make(map[string]entity.Entity)}
+	d := newDraft(guarded)
 	var none *graphsync.Extractor
 	for _, e := range none.Extract(rows).Entities {
 		if d.declared[e.Type] == nil {
