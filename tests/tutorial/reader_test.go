@@ -4,14 +4,12 @@
 package tutorial_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
@@ -21,6 +19,18 @@ const (
 	tutorial = root + "/docs/tutorial.md"
 	readme   = root + "/README.md"
 )
+
+// TestDocuments builds all programs of the documents and follows the documents with them.
+func TestDocuments(t *testing.T) {
+	if testing.Short() || testsize.Race {
+		t.Skip("runs programs, into which the race detector does not look")
+	}
+	p := programs{dir: t.TempDir(), bin: t.TempDir()}
+	p.collect(t)
+	p.build(t)
+	t.Run("README", func(t *testing.T) { followReadme(t, p.newReader(t)) })
+	t.Run("tutorial", func(t *testing.T) { followTutorial(t, p.newReader(t)) })
+}
 
 // block is a fenced block of the tutorial: ```kind arg.
 type block struct {
@@ -41,94 +51,75 @@ func blocks(t *testing.T, text string) (list []block) {
 	return list
 }
 
+// patched applies a change to a file: sections between lines of "@@", each with lines that are kept
+// (a space first), added (+) or removed (-). A section has at least one line to find its place by.
+func patched(t *testing.T, text, change string) string {
+	t.Helper()
+	for section := range strings.SplitSeq(change, "@@\n") {
+		var before, after strings.Builder
+		for line := range strings.Lines(section) {
+			if line[0] != '+' {
+				before.WriteString(line[1:])
+			}
+			if line[0] != '-' {
+				after.WriteString(line[1:])
+			}
+		}
+		if strings.Count(text, before.String()) != 1 {
+			t.Fatalf("the lines to change stand %d times in the file:\n%s", strings.Count(text, before.String()), before.String())
+		}
+		text = strings.Replace(text, before.String(), after.String(), 1)
+	}
+	return text
+}
+
 // reader is a folder in which somebody follows a document.
 type reader struct {
 	t   *testing.T
 	dir string
-	bin string // a folder of the path
-	env []string
-}
-
-// newReader makes a module that uses this repository, as README.md and the tutorial say it, without a network.
-func newReader(t *testing.T) *reader {
-	t.Helper()
-	if testing.Short() || testsize.Race {
-		t.Skip("runs programs, into which the race detector does not look")
-	}
-	r := &reader{t: t, dir: t.TempDir(), bin: t.TempDir()}
-	repository, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Nobody debugs the programs: without the tables for that they are linked in half of the time.
-	r.env = append(os.Environ(), "GOFLAGS=-mod=mod -ldflags=-w", "GOWORK=off", "PATH="+r.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	r.write(r.bin, "go", fmt.Sprintf(goCommand, compiler, r.bin))
-	r.write(r.dir, "go.mod", strings.Replace(r.read(root, "go.mod"), "module "+module, "module example.com/deploy", 1))
-	r.write(r.dir, "go.sum", r.read(root, "go.sum"))
-	edit := lineOf(t, r.read(readme), "go mod edit")
-	if got := lineOf(t, r.read(tutorial), "go mod edit"); got != edit {
-		t.Errorf("the tutorial says %q, and README.md %q", got, edit)
-	}
-	r.run(strings.Replace(edit, "=../contextgraph", "="+repository, 1))
-	return r
-}
-
-const module = "github.com/adk-contextgraph/contextgraph"
-
-// goCommand stands in for the command go: "go run ." builds a program once, and runs it again as long as its files are
-// the same.
-const goCommand = `#!/bin/sh
-go=%q bin=%q
-if [ "$1 $2" != "run ." ]; then exec "$go" "$@"; fi
-shift 2
-program=$bin/program-$(cat *.go | cksum | tr ' ' -)
-[ -x "$program" ] || "$go" build -o "$program" . || exit
-exec "$program" "$@"
-`
-
-// lineOf returns the one line of text that begins with prefix.
-func lineOf(t *testing.T, text, prefix string) string {
-	t.Helper()
-	_, rest, ok := strings.Cut(text, "\n"+prefix)
-	if !ok || strings.Contains(rest, "\n"+prefix) {
-		t.Fatalf("no line, or more than one, begins with %q", prefix)
-	}
-	rest, _, _ = strings.Cut(rest, "\n")
-	return prefix + rest
-}
-
-func (r *reader) read(path ...string) string {
-	r.t.Helper()
-	data, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return string(data)
-}
-
-func (r *reader) write(dir, name, text string) {
-	r.t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
+	bin string // comes first in the path
 }
 
 // run returns what the commands print, without their log.
 func (r *reader) run(commands string) string {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", commands)
-	cmd.Dir, cmd.Env = r.dir, r.env
+	out, err := r.try(commands)
+	if err != nil {
+		r.t.Fatalf("%s: %v", strings.TrimSpace(commands), err)
+	}
+	return out
+}
+
+func (r *reader) try(commands string) (output string, err error) {
+	cmd := exec.CommandContext(r.t.Context(), "sh", "-e", "-c", commands)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "PATH="+r.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var log strings.Builder
 	cmd.Stderr = &log
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("%s: %v\n%s%s", strings.TrimSpace(commands), err, out, log.String())
+		err = fmt.Errorf("%w\n%s%s", err, out, log.String())
 	}
-	return string(out)
+	return string(out), err
+}
+
+func (r *reader) write(name, text string) {
+	r.t.Helper()
+	write(r.t, text, r.dir, name)
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func write(t *testing.T, text string, path ...string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(path...), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
 }

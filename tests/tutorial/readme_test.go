@@ -10,32 +10,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadme follows the section "Enable it" of README.md: a program has the lines of Go that it shows, and the
-// configuration that it shows, and prints what it says.
-func TestReadme(t *testing.T) {
-	t.Parallel()
-	r := newReader(t)
-	_, section, _ := strings.Cut(r.read(readme), "\n## Enable it\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	text := map[string]string{} // of the blocks, by their kind
-	for _, b := range blocks(t, section) {
-		if text[b.kind] != "" {
-			t.Fatalf("two blocks of the kind %q", b.kind)
-		}
-		text[b.kind] = b.body
-	}
-	const example = root + "/examples/agent"
-	if d := cmp.Diff(text["yaml"], r.read(example, "contextgraph.yaml")); d != "" {
+const example = root + "/examples/agent"
+
+// followReadme follows the section "Enable it" of README.md: a program with the lines of Go and the configuration that it
+// shows prints what it says.
+func followReadme(t *testing.T, r *reader) {
+	shown := writeReadme(r)
+	if d := cmp.Diff(shown["yaml"], read(t, example, "contextgraph.yaml")); d != "" {
 		t.Errorf("README.md does not show examples/agent/contextgraph.yaml (-README +file):\n%s", d)
 	}
-	r.write(r.dir, "contextgraph.yaml", text["yaml"])
-	r.write(r.dir, "main.go", completed(t, text["go"]))
-	for _, name := range []string{"guest.go", "script.go"} {
-		r.write(r.dir, name, r.read(example, name))
-	}
-	if d := cmp.Diff(text[""], strings.TrimSuffix(r.run("go run ."), "\n")); d != "" {
+	if d := cmp.Diff(shown[""], strings.TrimSuffix(r.run("go run ."), "\n")); d != "" {
 		t.Errorf("the program prints something else (-README +program):\n%s", d)
 	}
+}
+
+// writeReadme makes the files of the section and returns its blocks by their kinds.
+func writeReadme(r *reader) (shown map[string]string) {
+	r.t.Helper()
+	_, section, _ := strings.Cut(read(r.t, readme), "\n## Enable it\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	shown = make(map[string]string)
+	for _, b := range blocks(r.t, section) {
+		if shown[b.kind] != "" {
+			r.t.Fatalf("two blocks of the kind %q", b.kind)
+		}
+		shown[b.kind] = b.body
+	}
+	r.write("contextgraph.yaml", shown["yaml"])
+	r.write("main.go", completed(r.t, shown["go"]))
+	for _, name := range []string{"guest.go", "script.go"} {
+		r.write(name, read(r.t, example, name))
+	}
+	return shown
 }
 
 // completed returns a program with the lines: what they leave out is added to them and around them.

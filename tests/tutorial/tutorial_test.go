@@ -8,7 +8,6 @@ package tutorial_test
 import (
 	"flag"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,28 +16,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the outputs into the tutorial")
-
-// patched applies a change to a file: sections between lines of "@@", each with lines that are kept
-// (a space first), added (+) or removed (-). A section has at least one line to find its place by.
-func patched(t *testing.T, text, change string) string {
-	t.Helper()
-	for section := range strings.SplitSeq(change, "@@\n") {
-		var before, after strings.Builder
-		for line := range strings.Lines(section) {
-			if line[0] != '+' {
-				before.WriteString(line[1:])
-			}
-			if line[0] != '-' {
-				after.WriteString(line[1:])
-			}
-		}
-		if strings.Count(text, before.String()) != 1 {
-			t.Fatalf("the lines to change stand %d times in the file:\n%s", strings.Count(text, before.String()), before.String())
-		}
-		text = strings.Replace(text, before.String(), after.String(), 1)
-	}
-	return text
-}
 
 var unstable = []struct {
 	pattern *regexp.Regexp
@@ -61,22 +38,13 @@ func stable(output string) string {
 	return strings.TrimSpace(output)
 }
 
-func TestTutorial(t *testing.T) {
-	t.Parallel()
-	r := newReader(t)
-	build := exec.Command("go", "build", "-ldflags=-w", "-o", r.bin, "./cmd/contextgraph")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build ./cmd/contextgraph: %v\n%s", err, out)
-	}
-	text := r.read(tutorial)
+func followTutorial(t *testing.T, r *reader) {
+	text := read(t, tutorial)
 	var commands, output string
 	for _, b := range blocks(t, text) {
 		switch b.kind {
-		case "go", "yaml":
-			r.write(r.dir, b.arg, b.body)
-		case "diff":
-			r.write(r.dir, b.arg, patched(t, r.read(r.dir, b.arg), b.body))
+		case "go", "yaml", "diff":
+			r.writeBlock(b)
 		case "sh":
 			if b.arg == "" {
 				commands, output = b.body, r.run(b.body)
@@ -99,5 +67,16 @@ func TestTutorial(t *testing.T) {
 		if err := os.WriteFile(tutorial, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// writeBlock makes the file that a block shows or changes.
+func (r *reader) writeBlock(b block) {
+	r.t.Helper()
+	switch b.kind {
+	case "go", "yaml":
+		r.write(b.arg, b.body)
+	case "diff":
+		r.write(b.arg, patched(r.t, read(r.t, r.dir, b.arg), b.body))
 	}
 }
