@@ -12,7 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // applicationID marks a SQLite file as a journal: the letters "cxgj".
@@ -83,10 +83,10 @@ func checkFile(conn *sqlite.Conn, path string) (isNew bool, err error) {
 // their names are read or written, and virtual and generated columns when they are read.
 func checkSchema(conn *sqlite.Conn) error {
 	return query(conn, selectForeignSchemaSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-		kind, name, text := stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)
-		if kind == "trigger" && strings.Contains(schemaSQL, text) {
+		kind, name, code := stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)
+		if kind == "trigger" && strings.Contains(schemaSQL, code) {
 			return nil
 		}
-		return fmt.Errorf("the file has a %s %q, which no journal has: somebody else made or changed it, so do not use it", kind, clip.Text(clip.Visible(name), 64))
+		return fmt.Errorf("the file has a %s %q, which no journal has: somebody else made or changed it, so do not use it", kind, text.Clip(text.Visible(name), 64))
 	})
 }
