@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -21,15 +20,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// kills is how many processes TestKilledProcessLosesNothingAcknowledged kills.
-var kills = flag.Int("kills", rounds(200, 12),
-	"number of processes that the kill test kills, over all levels of durability")
 
 // crashChildEnv makes the test binary record rows in the journal it names until it
 // is killed.
@@ -89,13 +85,14 @@ func crashSession(n int) record.Session {
 // TestKilledProcessLosesNothingAcknowledged kills processes that record, at random
 // moments: what was acknowledged is there, and what is there has no hole.
 func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
+	kills := testsize.Rounds(t, 12, 300)
 	levels := []config.Durability{config.DurabilityMemory, config.DurabilityJournal, config.DurabilitySync}
 	for i, level := range levels {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
 			var path string
 			var rows, approvals int64
-			enough := (*kills + len(levels) - 1 - i) / len(levels)
+			enough := (kills + len(levels) - 1 - i) / len(levels)
 			// A few kills may all come before something is acknowledged; many may not.
 			for round := 0; round < enough || round < 10*enough && (rows == 0 || approvals == 0); round++ {
 				if round%20 == 0 { // so that the checks below stay fast

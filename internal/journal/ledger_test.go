@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,7 +20,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -54,7 +55,7 @@ func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 // TestOnePermit lets two journals on one file, which are what two processes have,
 // race for the same permits.
 func TestOnePermit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	ledgers := []safety.Ledger{
 		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
 		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
@@ -101,7 +102,7 @@ func TestOnePermit(t *testing.T) {
 }
 
 func TestLedgerSurvivesReopening(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	want := approve(t, j.Ledger(), 1)
 	steps, err := j.Ledger().History(t.Context(), want.ID)
@@ -204,13 +205,13 @@ func TestDamagedApprovalIsAnError(t *testing.T) {
 }
 
 // TestStepsOfALargeApprovalAreSmall counts the bytes that the steps of an approval allocate
-// which rests on 10,000 readings.
+// which rests on many readings.
 func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
 	const limit = 64 << 10
 	j := openJournal(t, nil)
 	a := ledgertest.Pending(1)
 	seen := a.Entities[0].Seen[0]
-	for range rounds(10_000, 1_000) {
+	for range testsize.Rounds(t, 1_000, 10_000) {
 		a.Entities[0].Seen = append(a.Entities[0].Seen, seen)
 	}
 	a.Report = bytes.Repeat([]byte("1"), 1<<18)

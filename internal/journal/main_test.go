@@ -17,7 +17,6 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -49,15 +48,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// rounds returns how often a test does a thing: fewer times with the race detector,
-// which makes SQLite five times as slow and sees nothing more in later rounds.
-func rounds(usual, detector int) int {
-	if testsize.Race {
-		return detector
-	}
-	return usual
 }
 
 // patience bounds what a test waits for that must happen, however slow the machine is.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -148,7 +149,7 @@ func TestReadOnlyConnection(t *testing.T) {
 // damaged returns the path of a journal with 300 rows that damage has changed.
 func damaged(t *testing.T, damage func(t *testing.T, path string)) string {
 	t.Helper()
-	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}}
+	cfg := journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}}
 	j := reopen(t, cfg)
 	for n := range int64(300) {
 		appendAll(t, j, sized(n+1, "X", 3000))

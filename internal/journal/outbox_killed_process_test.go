@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
@@ -72,7 +73,7 @@ func sendingChild(path string) {
 // acknowledged, nor before what the journal was told, and the next one goes on there.
 func TestKilledSender(t *testing.T) {
 	path := journaltest.Path(t)
-	for n := range rounds(30, 5) {
+	for n := range testsize.Rounds(t, 4, 50) {
 		run := fmt.Sprint("run-", n)
 		sent, advanced := sendAndKill(t, path, run)
 		j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})

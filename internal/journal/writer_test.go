@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -126,7 +126,7 @@ func TestInvalidRowsAreRefused(t *testing.T) {
 func TestFailedCommitKeepsRows(t *testing.T) {
 	var log syncBuffer
 	cfg := journal.Config{
-		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")},
+		Journal: config.Journal{Path: journaltest.Path(t)},
 		Logger:  slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	j, err := journal.OpenImpatient(t.Context(), cfg, 20*time.Millisecond)
