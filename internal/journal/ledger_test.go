@@ -6,11 +6,8 @@ package journal_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,55 +47,6 @@ func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 		t.Fatal(err)
 	}
 	return a
-}
-
-// TestOnePermit lets two journals on one file, which are what two processes have,
-// race for the same permits.
-func TestOnePermit(t *testing.T) {
-	path := journaltest.Path(t)
-	ledgers := []safety.Ledger{
-		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
-		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
-	}
-	for n := range 20 {
-		a := approve(t, ledgers[n%2], n)
-		var won atomic.Int32
-		var winner atomic.Value
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for g := range 8 {
-			wg.Go(func() {
-				nonce := fmt.Sprint("nonce-", g)
-				<-start
-				_, err := ledgers[g%2].Transition(t.Context(), safety.Transition{
-					ID: a.ID, From: []safety.ApprovalState{safety.StateApproved}, To: safety.StatePermitted,
-					At: a.RequestedAt.Add(2 * time.Second), NotAfter: true,
-					Set: safety.Update{PermitNonce: nonce, PermitRun: "r", PermitExpiresAt: a.RequestedAt.Add(time.Minute)},
-				})
-				switch {
-				case err == nil:
-					won.Add(1)
-					winner.Store(nonce)
-				case !errors.Is(err, safety.ErrConflict):
-					t.Error(err)
-				}
-			})
-		}
-		close(start)
-		wg.Wait()
-		if won.Load() != 1 {
-			t.Fatalf("%d permits were issued for one approval", won.Load())
-		}
-		for _, l := range ledgers {
-			got, err := l.Get(t.Context(), a.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.PermitNonce != winner.Load() {
-				t.Errorf("nonce %q is stored, %q won", got.PermitNonce, winner.Load())
-			}
-		}
-	}
 }
 
 func TestLedgerSurvivesReopening(t *testing.T) {

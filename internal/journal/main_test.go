@@ -39,10 +39,6 @@ func TestMain(m *testing.M) {
 		recordingChild(path)
 		return
 	}
-	if path := os.Getenv(sendingChildEnv); path != "" {
-		sendingChild(path)
-		return
-	}
 	if path := os.Getenv(onceChildEnv); path != "" {
 		onceChild(path)
 		return

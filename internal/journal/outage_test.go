@@ -104,7 +104,10 @@ func TestOutages(t *testing.T) {
 				t.Errorf("%d lines tell of the outage, want 1 that says %q:\n%s", lines, tt.want, log.String())
 			}
 			repair()
-			waitFor(t, func() bool { return j.Stats().Stored == 110 })
+			waitFor(t, func() bool { return j.Stats().Stored == 110 }) // nobody calls Flush: the writer tries again by itself
+			if lines := strings.Count(log.String(), "stored again"); lines != 1 {
+				t.Errorf("%d lines tell of the end of the outage, want 1:\n%s", lines, log.String())
+			}
 			flush(t, j)
 			if s := j.Stats(); s.LastError != nil || !s.FailingSince.IsZero() || s.QueuedRows != 0 {
 				t.Errorf("stats %+v: want no error", s)
