@@ -83,12 +83,6 @@ func TestRejectAfterApproval(t *testing.T) {
 	b.wantOutcome(b.answer(true), safety.CodeRejected, safety.StateRejected)
 }
 
-func TestApproveAgainAfterExpiry(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	b.clock.Add(7*24*time.Hour + 1)
-	b.wantOutcome(b.answer(true), safety.CodeExpired, safety.StateExpired)
-}
-
 func TestAnswerAfterDrift(t *testing.T) {
 	b := newBench(t, nil, strava)
 	b.ask()
@@ -103,22 +97,6 @@ func TestAnswerAfterDrift(t *testing.T) {
 	b.wantOutcome(b.answer(true), safety.CodeBlocked, safety.StateBlocked)
 	_, _, err := b.permit()
 	wantRefusal(t, err, safety.CodeBlocked)
-}
-
-func TestAnswerAfterFailedCheck(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	b.record.err = errors.New("disk")
-	out := b.answer(true)
-	wantFailure(t, out.Report, safety.ReasonStore)
-	if out.Approval.Verdict != "check_failed" || out.Approval.Approver != "" {
-		t.Errorf("stored %q by %q", out.Approval.Verdict, out.Approval.Approver)
-	}
-	b.wantOutcome(out, safety.CodeCheckFailed, safety.StatePending)
-	b.record.err = nil
-	if out := b.answer(true); !out.Accepted {
-		t.Errorf("the second answer was not accepted: %s", out.Reason)
-	}
 }
 
 func TestAnswerAtExpiry(t *testing.T) {
@@ -309,12 +287,6 @@ func TestRaceThatCannotBeSettled(t *testing.T) {
 	if out.Accepted || out.Reason != safety.CodeStore || !errors.Is(err, errInjected) {
 		t.Errorf("accepted %v, reason %q, error %v", out.Accepted, out.Reason, err)
 	}
-}
-
-func TestNilAuthorizerFunc(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Authorizer = safety.AuthorizerFunc(nil) }, strava)
-	b.ask()
-	b.wantOutcome(b.answer(true), safety.CodeNotAuthorized, safety.StatePending)
 }
 
 func TestAnswerWithoutClock(t *testing.T) {

@@ -58,13 +58,6 @@ func TestPermitIsForOneCall(t *testing.T) {
 	}
 }
 
-func TestPermitNeedsApproval(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	_, _, err := b.permit()
-	wantRefusal(t, err, safety.CodeNotApproved)
-}
-
 func TestPermitAfterDrift(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	b.world.put(strava, "availability", entity.Bool(false))
@@ -77,24 +70,6 @@ func TestPermitAfterDrift(t *testing.T) {
 	b.world.put(strava, "availability", entity.Bool(true))
 	_, _, err = b.permit()
 	wantRefusal(t, err, safety.CodeBlocked)
-}
-
-func TestPermitAfterFailedCheck(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	b.record.err = errors.New("disk")
-	p, r, err := b.permit()
-	wantRefusal(t, err, safety.CodeCheckFailed)
-	wantFailure(t, r, safety.ReasonStore)
-	if p != nil || b.state() != safety.StateApproved {
-		t.Errorf("permit %v, state %s", p, b.state())
-	}
-	if stored, _ := b.ledger.Get(t.Context(), b.approval.ID); stored.Verdict != "check_failed" {
-		t.Errorf("stored verdict %q", stored.Verdict)
-	}
-	b.record.err = nil
-	if _, _, err := b.permit(); err != nil {
-		t.Errorf("the second attempt: %v", err)
-	}
 }
 
 func TestPermitAtExpiry(t *testing.T) {

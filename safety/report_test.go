@@ -95,6 +95,10 @@ func TestReportJSON(t *testing.T) {
 	if back.IsSafeToApprove() || back.Verdict() != safety.CheckFailed || back.TotalEntities() != 0 {
 		t.Error("a report that was read back says something")
 	}
+	var v safety.Verdict
+	if err := json.Unmarshal([]byte(`"safe"`), &v); err == nil || v == safety.Safe {
+		t.Errorf("a verdict that was read back is %s, %v", v, err)
+	}
 }
 
 func TestReportOfFailure(t *testing.T) {
@@ -183,6 +187,9 @@ func TestChangePercent(t *testing.T) {
 	}{
 		{usd("$40,000"), usd("$52,000"), "$40,000 -> $52,000 (+30%)"},
 		{usd("$40,000"), usd("$38,500.50"), "$40,000 -> $38,500.50 (-3.75%)"},
+		{usd("$40,000"), usd("$40,200"), "(+0.5%)"},
+		{usd("$40,000"), usd("$40,000.01"), "(+0%)"},
+		{usd("$40,000"), usd("$39,800"), "(-0.5%)"},
 		{number(-10), number(-5), "-10 -> -5 (+50%)"},
 		{number(3), number(4), "3 -> 4 (+33.33%)"},
 		{number(0), number(4), "0 -> 4 (severity"},
@@ -198,6 +205,9 @@ func TestChangePercent(t *testing.T) {
 		wantDrift(t, r, safety.Changed)
 		if s := r.Summary(); !strings.Contains(s, test.want) {
 			t.Errorf("summary has no %q:\n%s", test.want, s)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("%s: %v", test.want, err)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -369,8 +370,8 @@ func TestOptionalType(t *testing.T) {
 	}
 }
 
-// A guard keeps its policy whatever happens to what it was made from.
-func TestGuardKeepsItsPolicy(t *testing.T) {
+// A guard keeps its configuration whatever happens to what it was made from.
+func TestGuardKeepsItsConfiguration(t *testing.T) {
 	b := newBench(t, func(cfg *safety.GuardConfig) {
 		cfg.Policy.Types = map[string]safety.TypePolicy{
 			"Product": {MinConfidence: new(0.9), Rules: map[string]safety.Rule{"price": {Drift: "fare"}}},
@@ -384,6 +385,7 @@ func TestGuardKeepsItsPolicy(t *testing.T) {
 	*p.Types["Product"].MinConfidence = 0
 	p.Types["Product"] = safety.TypePolicy{Optional: true}
 	p.Listed[0], p.Budgets[0] = "Nothing", safety.BudgetRule{}
+	b.cfg.Checkers["Product"] = safety.CheckerFunc(nil)
 	b.record.snap.Entities[0].Confidence = 0.8
 	b.world.put(strava, "price", usd("$1"))
 	b.guard = before
@@ -404,7 +406,7 @@ func TestNamesOfValues(t *testing.T) {
 		}
 	}
 	// What has no name reads as the strictest.
-	if got := []string{safety.Direction(9).String(), safety.Effect(9).String(), safety.Requirement(9).String(), safety.Unseen(9).String()}; !slices.Equal(got, []string{"either", "block", "everything", "deny"}) {
+	if got := []string{safety.Direction(3).String(), safety.Effect(2).String(), safety.Requirement(3).String(), safety.Unseen(2).String()}; !slices.Equal(got, []string{"either", "block", "everything", "deny"}) {
 		t.Errorf("values without a name are %v", got)
 	}
 	e := safety.Block
@@ -420,7 +422,7 @@ func TestNamesOfValues(t *testing.T) {
 // never turns safe into anything else, and so one that allows less never makes
 // something safe.
 func TestRelaxing(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
+	var r *rand.Rand
 	pick := func(list ...entity.Value) entity.Value { return list[r.IntN(len(list))] }
 	attributes := []string{"price", "reach", "availability", "note"}
 	value := func(name string) entity.Value {
@@ -503,8 +505,10 @@ func TestRelaxing(t *testing.T) {
 		p.Types = map[string]safety.TypePolicy{"Product": product, "Room": room}
 		return p
 	}
-	safe, unsafe := 0, 0
-	for range 3000 {
+	safe, unsafe, rounds := 0, 0, 0
+	for seed := range testsize.Seeds(t, 600, 3000) {
+		rounds++
+		r = rand.New(rand.NewPCG(seed, 4))
 		strict := safety.DefaultPolicy()
 		ofType := map[string]safety.Rule{}
 		for _, name := range attributes {
@@ -551,7 +555,7 @@ func TestRelaxing(t *testing.T) {
 			unsafe++
 		}
 	}
-	if safe < 50 || unsafe < 50 {
+	if least := testsize.Rounds(t, 10, 50); rounds > 1 && (safe < least || unsafe < least) {
 		t.Errorf("%d were safe before, %d only after: the test tells nothing", safe, unsafe)
 	}
 }

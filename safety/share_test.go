@@ -172,24 +172,3 @@ func TestOrigins(t *testing.T) {
 		t.Errorf("the report was changed: %+v", again)
 	}
 }
-
-// A key that no map takes fails the entities that ask with it, and holds up no other.
-func TestShareUnderAKeyThatIsNone(t *testing.T) {
-	b := newBench(t, nil, strava, yahoo)
-	b.cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-		return safety.Share(ctx, any([]string{e.Value}), func(context.Context) (safety.State, error) { return safety.State{}, nil })
-	})
-	var err error
-	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-		t.Fatal(err)
-	}
-	failures := b.check().Failures()
-	if len(failures) != 2 {
-		t.Fatalf("failures %v, want one for each entity", failures)
-	}
-	for _, f := range failures {
-		if f.Reason != safety.ReasonPanic {
-			t.Errorf("%s, want %s", f, safety.ReasonPanic)
-		}
-	}
-}
