@@ -116,21 +116,6 @@ func TestAnswerAtExpiry(t *testing.T) {
 	}
 }
 
-// A request that expires while it is checked is not approved.
-func TestAnswerExpiresDuringTheCheck(t *testing.T) {
-	var b *bench
-	b = newBench(t, func(cfg *safety.GuardConfig) {
-		good := cfg.Checkers["Product"]
-		cfg.Policy.MaxAge = 30 * 24 * time.Hour
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			b.clock.Add(7*24*time.Hour + time.Microsecond)
-			return good.Check(ctx, e)
-		})
-	}, strava)
-	b.ask()
-	b.wantOutcome(b.answer(true), safety.CodeExpired, safety.StatePending)
-}
-
 func TestAuthorizer(t *testing.T) {
 	for name, test := range map[string]struct {
 		authorize safety.AuthorizerFunc
@@ -195,34 +180,6 @@ func TestAuthorizerThatHangs(t *testing.T) {
 		b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
 		time.Sleep(2 * time.Hour)
 	})
-}
-
-// An approval is repeated by its approver only.
-func TestApproveAgainBySomebodyElse(t *testing.T) {
-	who := "boss"
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.Authorizer = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil })
-	}, strava).approved()
-	who = "other"
-	b.wantOutcome(b.answer(true), safety.CodeNotPending, safety.StateApproved)
-	who = ""
-	b.wantOutcome(b.answer(true), safety.CodeNotAuthorized, safety.StateApproved)
-}
-
-// Of answers at the same time one decides.
-func TestAnswersRace(t *testing.T) {
-	var b *bench
-	b = newBench(t, func(cfg *safety.GuardConfig) {
-		good := cfg.Checkers["Product"]
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			b.wantOutcome(b.answer(false), safety.CodeRejected, safety.StateRejected)
-			return good.Check(ctx, e)
-		})
-	}, strava)
-	b.ask()
-	out := b.answer(true)
-	wantSafe(t, out.Report)
-	b.wantOutcome(out, safety.CodeRejected, safety.StateRejected)
 }
 
 // A rejection counts although the request was approved while it was looked at.
@@ -297,10 +254,7 @@ func TestAnswerWithoutClock(t *testing.T) {
 		"before the check": {epoch, {}},
 	} {
 		b.cfg.Now = clockOf(times...)
-		g, err := safety.NewGuard(b.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := b.made()
 		out, err := g.Answer(t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true})
 		if err == nil {
 			t.Errorf("%s: no error", name)

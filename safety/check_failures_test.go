@@ -311,10 +311,7 @@ func TestEveryEntityIsRecorded(t *testing.T) {
 		return b.world.Check(ctx, e)
 	})
 	delete(b.cfg.Checkers, "Mystery")
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := b.made()
 	b.world.put(strava, "price", usd("$52,000"))
 	r, err := g.Check(t.Context(), nike)
 	if err != nil {

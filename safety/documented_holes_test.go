@@ -139,10 +139,7 @@ func TestW32CanceledRunDenies(t *testing.T) {
 		cancel()
 		return safety.State{Attributes: fine, AsOf: epoch}, nil
 	})
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := b.made()
 	p, r, err := g.Permit(ctx, b.execution())
 	wantRefusal(t, err, safety.CodeCheckFailed)
 	wantFailure(t, r, safety.ReasonCanceled)
@@ -189,10 +186,7 @@ func TestW40ApprovalsDoNotShareAPermit(t *testing.T) {
 func TestOtherPolicyDenies(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	b.cfg.Policy.MinConfidence = 0.6
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := b.made()
 	_, r, err := g.Permit(t.Context(), b.execution())
 	wantRefusal(t, err, safety.CodeCheckFailed)
 	wantFailure(t, r, safety.ReasonPolicyChanged)
@@ -201,10 +195,7 @@ func TestOtherPolicyDenies(t *testing.T) {
 // A guard that is made anew, as after a restart, carries an approval on.
 func TestRestart(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := b.made()
 	p, _, err := g.Permit(t.Context(), b.execution())
 	if err != nil {
 		t.Fatal(err)
@@ -213,10 +204,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The process dies here: the approval is in doubt and never runs again.
-	g, err = safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g = b.made()
 	a, err := b.ledger.Get(t.Context(), b.approval.ID)
 	if err != nil || !a.InDoubt() {
 		t.Errorf("in doubt %t, %v", a.InDoubt(), err)

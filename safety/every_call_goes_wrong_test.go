@@ -406,9 +406,7 @@ func TestSweepCheck(t *testing.T) {
 				} else { // without arguments
 					r := b.cfg.Policy.Types["Product"].Rules
 					r["price"] = safety.Rule{Drift: safety.PriceChanged, Condition: literal(safety.AtMost, "45000")}
-					if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-						t.Fatal(err)
-					}
+					b.guard = b.made()
 				}
 				f.calls, f.at = nil, at
 				r, err = b.guard.Check(t.Context(), nike)

@@ -58,10 +58,7 @@ func (l lying) Transition(ctx context.Context, t safety.Transition) (safety.Appr
 func (b *bench) with(l safety.Ledger) *safety.Guard {
 	b.t.Helper()
 	b.cfg.Ledger = l
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	g := b.made()
 	return g
 }
 

@@ -286,10 +286,7 @@ func TestApprovalRulesOfOneTool(t *testing.T) {
 	}
 	p := newPeople(t, 1, strava)
 	p.cfg.Policy.Approvals = rules
-	g, err := safety.NewGuard(p.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := p.made()
 	p.guard = g
 	rules[0].Override[0], rules[0].Approvers = "max", 1 // the guard has its own
 	r := p.request()

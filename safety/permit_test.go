@@ -123,10 +123,7 @@ func TestPermitWithoutClock(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	for name, times := range map[string][]time.Time{"at once": {{}}, "before the check": {epoch, {}}} {
 		b.cfg.Now = clockOf(times...)
-		g, err := safety.NewGuard(b.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := b.made()
 		p, _, err := g.Permit(t.Context(), b.execution())
 		wantRefusal(t, err, safety.CodeClock)
 		if p != nil {
@@ -161,31 +158,6 @@ func TestPermitsRace(t *testing.T) {
 	all.Wait()
 	if permits.Load() != 1 || losers.Load() != n-1 || b.state() != safety.StateExecuting {
 		t.Errorf("%d permits, %d losers, state %s", permits.Load(), losers.Load(), b.state())
-	}
-}
-
-// The race is lost between the check and the permit.
-func TestPermitIsTakenDuringTheCheck(t *testing.T) {
-	var b *bench
-	var racing atomic.Bool
-	b = newBench(t, func(cfg *safety.GuardConfig) {
-		good := cfg.Checkers["Product"]
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			if racing.CompareAndSwap(true, false) {
-				if _, _, err := b.permit(); err != nil {
-					t.Error(err)
-				}
-			}
-			return good.Check(ctx, e)
-		})
-	}, strava)
-	b.approved()
-	racing.Store(true)
-	p, r, err := b.permit()
-	wantRefusal(t, err, safety.CodeAlreadyUsed)
-	wantSafe(t, r)
-	if p != nil {
-		t.Error("two permits")
 	}
 }
 

@@ -192,10 +192,7 @@ func TestCheckerGetsACopy(t *testing.T) {
 		e.Seen[0].Attributes["price"] = usd("$52,000")
 		return safety.State{Attributes: e.Attributes, AsOf: epoch}, nil
 	})
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := b.made()
 	r, err := g.Check(t.Context(), nike)
 	if err != nil {
 		t.Fatal(err)
