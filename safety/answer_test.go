@@ -121,11 +121,10 @@ func TestAuthorizer(t *testing.T) {
 		authorize safety.AuthorizerFunc
 		want      string // approver
 	}{
-		"somebody": {func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", nil }, "boss"},
-		"nobody":   {func(context.Context, safety.AuthorizationRequest) (string, error) { return "", nil }, ""},
-		"error":    {func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", errors.New("no") }, ""},
-		"panic":    {func(context.Context, safety.AuthorizationRequest) (string, error) { panic("boom") }, ""},
-		"nil":      {nil, ""},
+		"nobody": {func(context.Context, safety.AuthorizationRequest) (string, error) { return "", nil }, ""},
+		"error":  {func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", errors.New("no") }, ""},
+		"panic":  {func(context.Context, safety.AuthorizationRequest) (string, error) { panic("boom") }, ""},
+		"nil":    {nil, ""},
 		"not the requester": {func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
 			if r.Approval.Requester == r.Session.User {
 				return "", errors.New("four eyes")
