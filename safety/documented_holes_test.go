@@ -62,32 +62,6 @@ func TestW08LostEntityIsChecked(t *testing.T) {
 	wantDrift(t, r, safety.PriceChanged)
 }
 
-// An attribute that the record gained after the request is compared like the others; the
-// values that were shown stay those that count.
-func TestLateAttributeIsChecked(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	late := sighted("Product", strava.Value, entity.Entity{Source: entity.SourceRule, Attributes: strava.Attributes},
-		entity.Entity{Source: entity.SourceRule, Attributes: values{"reach": number(9)}})
-	late.Attributes["price"] = usd("$1")
-	b.record.snap.Entities = []entity.Canonical{late}
-	_, r, err := b.permit()
-	wantRefusal(t, err, safety.CodeCheckFailed)
-	wantFailure(t, r, safety.ReasonMissingAttribute)
-	b.world.put(strava, "reach", number(9))
-	if _, r, err = b.permit(); err != nil {
-		t.Fatalf("%v\n%s", err, r.Summary())
-	}
-	if seen := r.Entities()[0].Seen; r.Fingerprint() != b.approval.Fingerprint || !seen["reach"].Equal(number(9)) || !seen["price"].Equal(strava.Attributes["price"]) {
-		t.Errorf("seen %v", seen)
-	}
-	b = newBench(t, nil, strava).approved()
-	b.record.snap.Entities = []entity.Canonical{late}
-	b.world.put(strava, "reach", number(8))
-	_, r, err = b.permit()
-	wantRefusal(t, err, safety.CodeDrift)
-	wantDrift(t, r, safety.Changed)
-}
-
 func TestW09OtherRulesDeny(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	b.record.snap.Receipt.Version = "other rules"
@@ -190,27 +164,6 @@ func TestOtherPolicyDenies(t *testing.T) {
 	_, r, err := g.Permit(t.Context(), b.execution())
 	wantRefusal(t, err, safety.CodeCheckFailed)
 	wantFailure(t, r, safety.ReasonPolicyChanged)
-}
-
-// A guard that is made anew, as after a restart, carries an approval on.
-func TestRestart(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	g := b.made()
-	p, _, err := g.Permit(t.Context(), b.execution())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Consume(t.Context(), b.args); err != nil {
-		t.Fatal(err)
-	}
-	// The process dies here: the approval is in doubt and never runs again.
-	g = b.made()
-	a, err := b.ledger.Get(t.Context(), b.approval.ID)
-	if err != nil || !a.InDoubt() {
-		t.Errorf("in doubt %t, %v", a.InDoubt(), err)
-	}
-	_, _, err = g.Permit(t.Context(), b.execution())
-	wantRefusal(t, err, safety.CodeAlreadyUsed)
 }
 
 // A change within the tolerance may come again and again: each check compares with

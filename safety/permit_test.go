@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -269,37 +268,4 @@ func TestSlowCheckGivesNoTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefusal(t, p.Consume(t.Context(), b.args), safety.CodeExpired)
-}
-
-// What the record found after the request is checked, and cannot take anything away.
-func TestUnseenEntities(t *testing.T) {
-	b := newBench(t, nil, strava, budget).approved()
-	late := thing("Product", "ESPN Video Pre-roll", fine)
-	b.record.snap.Entities = []entity.Canonical{budget, late} // strava is gone
-	b.world.states[late.Key] = safety.State{Attributes: fine}
-	b.record.snap.Receipt.RowsRead++
-	_, r, err := b.permit()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, r.Summary())
-	}
-	if r.Fingerprint() != b.approval.Fingerprint {
-		t.Error("what was found later changed the fingerprint")
-	}
-	var got []string
-	for _, e := range r.Entities() {
-		if e.Unseen {
-			e.Value += " (unseen)"
-		}
-		got = append(got, e.Value)
-	}
-	if want := "Strava Sponsored Routes, $200,000, ESPN Video Pre-roll (unseen)"; strings.Join(got, ", ") != want {
-		t.Errorf("checked %q, want %q", got, want)
-	}
-
-	b = newBench(t, nil, strava, budget).approved()
-	b.record.snap.Entities = []entity.Canonical{late}
-	b.world.states[late.Key] = safety.State{Attributes: values{"availability": entity.Bool(false), "price": usd("$40,000")}}
-	_, r, err = b.permit()
-	wantRefusal(t, err, safety.CodeDrift)
-	wantDrift(t, r, safety.Unavailable)
 }

@@ -153,10 +153,6 @@ func TestNotAvailable(t *testing.T) {
 		seen values
 		want safety.Verdict
 	}{
-		{"default", safety.Rule{}, values{"availability": entity.Bool(true)}, safety.Drift},
-		{"was not before", safety.Rule{}, values{"availability": entity.Bool(false)}, safety.Drift},
-		{"not seen", safety.Rule{}, values{"x": number(1)}, safety.Drift},
-		{"seen as a text", safety.Rule{}, values{"availability": entity.Text("yes")}, safety.Drift},
 		{"tolerance", safety.Rule{Tolerance: safety.Tolerance{Absolute: 1, Percent: 100}}, values{"availability": entity.Bool(true)}, safety.Drift},
 		{"direction", safety.Rule{Direction: safety.Rise}, values{"availability": entity.Bool(true)}, safety.Drift},
 		{"optional", safety.Rule{Optional: true}, values{"availability": entity.Bool(true)}, safety.Drift},

@@ -202,14 +202,6 @@ func TestEveryCodeSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAnswerError(t *testing.T) {
-	inner := errors.New("boom")
-	err := &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: inner}
-	if err.Error() != "type_mismatch: boom" || !errors.Is(err, inner) {
-		t.Errorf("%v", err)
-	}
-}
-
 // A refusal is read by a model: its lists have an end, and say so.
 func TestRefusalIsBounded(t *testing.T) {
 	for n, omitted := range map[int]any{50: nil, 51: map[string]any{"failures": 1}} {
