@@ -12,24 +12,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// lying is a ledger whose answers are changed on the way.
+// lying is a ledger that refuses what another one would do.
 type lying struct {
 	safety.Ledger
-	change     func(*safety.Approval)
 	transition func(safety.Transition) error
-	moved      func(*safety.Approval)
 	get        func(id string) error
-}
-
-func (l lying) spoil(a safety.Approval, err error) (safety.Approval, error) {
-	if err == nil && l.change != nil {
-		l.change(&a)
-	}
-	return a, err
-}
-
-func (l lying) Find(ctx context.Context, s safety.Session, id string) (safety.Approval, error) {
-	return l.spoil(l.Ledger.Find(ctx, s, id))
 }
 
 func (l lying) Get(ctx context.Context, id string) (safety.Approval, error) {
@@ -38,7 +25,7 @@ func (l lying) Get(ctx context.Context, id string) (safety.Approval, error) {
 			return safety.Approval{}, err
 		}
 	}
-	return l.spoil(l.Ledger.Get(ctx, id))
+	return l.Ledger.Get(ctx, id)
 }
 
 func (l lying) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
@@ -47,19 +34,14 @@ func (l lying) Transition(ctx context.Context, t safety.Transition) (safety.Appr
 			return safety.Approval{}, err
 		}
 	}
-	a, err := l.Ledger.Transition(ctx, t)
-	if err == nil && l.moved != nil {
-		l.moved(&a)
-	}
-	return a, err
+	return l.Ledger.Transition(ctx, t)
 }
 
 // with returns a guard over another ledger.
 func (b *bench) with(l safety.Ledger) *safety.Guard {
 	b.t.Helper()
 	b.cfg.Ledger = l
-	g := b.made()
-	return g
+	return b.made()
 }
 
 var yes = safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true, RunID: "run-2"}
