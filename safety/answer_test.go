@@ -116,51 +116,6 @@ func TestAnswerAtExpiry(t *testing.T) {
 	}
 }
 
-func TestAuthorizer(t *testing.T) {
-	for name, test := range map[string]struct {
-		authorize safety.AuthorizerFunc
-		want      string // approver
-	}{
-		"nobody": {func(context.Context, safety.AuthorizationRequest) (string, error) { return "", nil }, ""},
-		"error":  {func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", errors.New("no") }, ""},
-		"panic":  {func(context.Context, safety.AuthorizationRequest) (string, error) { panic("boom") }, ""},
-		"nil":    {nil, ""},
-		"not the requester": {func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
-			if r.Approval.Requester == r.Session.User {
-				return "", errors.New("four eyes")
-			}
-			return r.Session.User, nil
-		}, ""},
-		"spoils its copy": {func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
-			r.Approval.Entities[0].Attributes["price"] = usd("$1")
-			if !r.Confirmed {
-				return "", errors.New("was not told the answer")
-			}
-			return "boss", nil
-		}, "boss"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Authorizer = test.authorize }, strava)
-			b.ask()
-			out := b.answer(true)
-			if test.want == "" {
-				b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
-				if (out.Cause == nil) != (name == "nobody") {
-					t.Errorf("cause %v", out.Cause)
-				}
-				if b.world.calls != 0 {
-					t.Errorf("%d checks for somebody who may not answer", b.world.calls)
-				}
-				b.wantOutcome(b.answer(false), safety.CodeNotAuthorized, safety.StatePending)
-				return
-			}
-			if !out.Accepted || out.Approval.Approver != test.want {
-				t.Errorf("accepted %t, approver %q; want %q", out.Accepted, out.Approval.Approver, test.want)
-			}
-		})
-	}
-}
-
 func TestAuthorizerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(cfg *safety.GuardConfig) {

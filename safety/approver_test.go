@@ -35,6 +35,14 @@ func TestWhoMayApprove(t *testing.T) {
 		"a peer that is known and asked":                   {authorizer: names("ana"), peer: true, detail: "guard.self_approval", rejecter: "ana"},
 		"a peer that the authorizer refuses for being one": {authorizer: noPeers("boss"), peer: true, detail: "refused"},
 		"a person, where peers are refused":                {authorizer: noPeers("boss"), approver: "boss", rejecter: "boss"},
+		"nobody":                                           {authorizer: names(""), detail: "names nobody"},
+		"a name beside an error":                           {authorizer: safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", errors.New("no") }), detail: "refused"},
+		"an authorizer that panics":                        {authorizer: safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { panic("boom") }), detail: "refused"},
+		"a nil authorizer":                                 {authorizer: safety.AuthorizerFunc(nil), detail: "refused"},
+		"an authorizer that spoils its copy": {authorizer: safety.AuthorizerFunc(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+			r.Approval.Entities[0].Attributes["price"] = usd("$1")
+			return map[bool]string{true: r.Approval.Requester + "'s boss", false: "boss"}[r.Confirmed], nil
+		}), approver: "ana's boss", rejecter: "boss"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, confirmed := range []bool{true, false} {
@@ -55,6 +63,9 @@ func TestWhoMayApprove(t *testing.T) {
 				}
 				if out.Authenticated != (tt.authorizer != nil) {
 					t.Errorf("authenticated = %t", out.Authenticated)
+				}
+				if refused := want == "" && tt.detail == "refused"; (out.Cause != nil) != refused {
+					t.Errorf("cause %v", out.Cause)
 				}
 				if want != "" {
 					continue

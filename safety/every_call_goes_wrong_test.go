@@ -54,6 +54,7 @@ var wrongReads = []wrong[safety.Approval]{
 		a.Args = []byte(`{"lines":[{"most":1000000}]}`)
 		return a
 	}},
+	{name: "half of the arguments", spoil: func(a safety.Approval) safety.Approval { a.Args = []byte(`{"lines":[`); return a }},
 	{name: "no arguments", spoil: func(a safety.Approval) safety.Approval { a.Args = nil; return a }},
 	{name: "no fingerprint", spoil: func(a safety.Approval) safety.Approval { a.Fingerprint = ""; return a }},
 	{name: "no receipt", spoil: func(a safety.Approval) safety.Approval { a.Receipt = safety.Receipt{}; return a }},

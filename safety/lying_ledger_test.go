@@ -46,6 +46,28 @@ func (b *bench) with(l safety.Ledger) *safety.Guard {
 
 var yes = safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true, RunID: "run-2"}
 
+// moving is a ledger that says that it made something else of an approval.
+type moving struct {
+	safety.Ledger
+	to safety.ApprovalState
+}
+
+func (l moving) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+	a, err := l.Ledger.Transition(ctx, t)
+	a.State = l.to
+	return a, err
+}
+
+// A ledger that says it did something else than it was asked to did not do it.
+func TestLyingTransition(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	out, err := b.with(moving{b.ledger, safety.StateExecuted}).Answer(t.Context(), yes)
+	if err == nil || out.Accepted || out.Reason != safety.CodeStore {
+		t.Errorf("accepted %t, reason %q, %v", out.Accepted, out.Reason, err)
+	}
+}
+
 // A session without a name has no request to answer, whatever the ledger holds.
 func TestAnswerInNamelessSession(t *testing.T) {
 	b := newBench(t, nil, strava)

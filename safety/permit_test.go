@@ -96,28 +96,6 @@ func TestPermitAtExpiry(t *testing.T) {
 	wantRefusal(t, err, safety.CodeExpired)
 }
 
-func TestPermitExpiresDuringTheCheck(t *testing.T) {
-	var b *bench
-	var late atomic.Bool
-	b = newBench(t, func(cfg *safety.GuardConfig) {
-		good := cfg.Checkers["Product"]
-		cfg.Policy.MaxAge = 30 * 24 * time.Hour
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			if late.Load() {
-				b.clock.Add(7*24*time.Hour + time.Microsecond)
-			}
-			return good.Check(ctx, e)
-		})
-	}, strava)
-	b.approved()
-	late.Store(true)
-	p, _, err := b.permit()
-	wantRefusal(t, err, safety.CodeExpired)
-	if p != nil || b.state() != safety.StateApproved {
-		t.Errorf("permit %v, state %s", p, b.state())
-	}
-}
-
 func TestPermitWithoutClock(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	for name, times := range map[string][]time.Time{"at once": {{}}, "before the check": {epoch, {}}} {

@@ -43,6 +43,10 @@ func TestPolicyValidate(t *testing.T) {
 		change(&b)
 		return b
 	}
+	two := []string{"eva", "tom"}
+	approvals := func(r safety.ApprovalRule) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{r} }
+	}
 	condition := func(attribute string, c safety.Condition) func(*safety.Policy) {
 		return ofType("T", safety.TypePolicy{Rules: map[string]safety.Rule{attribute: {Drift: "x", Condition: c}}})
 	}
@@ -102,6 +106,13 @@ func TestPolicyValidate(t *testing.T) {
 		{`budget 0: LimitAttribute "A b"`, budgets(with(func(b *safety.BudgetRule) { b.LimitAttribute = "A b" }))},
 		{"budget 0: severity is 2", budgets(with(func(b *safety.BudgetRule) { b.Severity = 2 }))},
 		{"budget 1: it is there twice", budgets(fits, fits)},
+		{"approval rule 0: Approvers is 101", approvals(safety.ApprovalRule{Tool: "buy", Approvers: 101})},
+		{"approval rule 0: Approvers is -1", approvals(safety.ApprovalRule{Tool: "buy", Approvers: -1})},
+		{`approval rule 0: Tool "" is no pattern`, approvals(safety.ApprovalRule{})},
+		{`approval rule 0: Tool "[" is no pattern`, approvals(safety.ApprovalRule{Tool: "["})},
+		{"names one person", approvals(safety.ApprovalRule{Tool: "buy", Override: two[:1]})},
+		{`names "Eva " twice`, approvals(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", "Eva "}})},
+		{"an empty name", approvals(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", " "}})},
 		{`budget 0: Everything sums every "Product"`, func(p *safety.Policy) {
 			budgets(with(func(b *safety.BudgetRule) { b.Everything = true }))(p)
 			p.Require, p.Listed = safety.RequireListed, []string{"Budget"}
@@ -119,6 +130,7 @@ func TestPolicyValidate(t *testing.T) {
 	edge := safety.DefaultPolicy()
 	edge.ClockSkew, edge.Parallel, edge.MinConfidence = 0, 1024, 1
 	edge.Rules["a"] = safety.Rule{Drift: "x", Severity: 1}
+	edge.Approvals = []safety.ApprovalRule{{Tool: "buy"}, {Tool: "buy_*", Approvers: 2, Override: two}, {Tool: "buy", Approvers: 100}}
 	if err := edge.Validate(); err != nil {
 		t.Errorf("at the limits: %v", err)
 	}
@@ -138,6 +150,10 @@ func TestPolicyVersion(t *testing.T) {
 	condition := func(c safety.Condition) func(*safety.Policy) {
 		return ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.5, Condition: c}}})
 	}
+	approvals := func(rules ...safety.ApprovalRule) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Approvals = rules }
+	}
+	override := []string{"eva", "tom"}
 	versions := map[string]string{safety.DefaultPolicy().Version(): "default"}
 	for name, change := range map[string]func(*safety.Policy){
 		"MaxAge":          func(p *safety.Policy) { p.MaxAge++ },
@@ -189,6 +205,12 @@ func TestPolicyVersion(t *testing.T) {
 		"listed":       func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T"} },
 		"listed two":   func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T", "U"} },
 		"budget":       func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits} },
+		"two approve":  approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}),
+		"three":        approvals(safety.ApprovalRule{Tool: "buy", Approvers: 3}),
+		"an override":  approvals(safety.ApprovalRule{Tool: "sell", Override: override}),
+		"others":       approvals(safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "ann"}}),
+		"both":         approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}, safety.ApprovalRule{Tool: "sell", Override: override}),
+		"both of one":  approvals(safety.ApprovalRule{Tool: "sell", Approvers: 2, Override: override}),
 		"budgets": func(p *safety.Policy) {
 			p.Budgets = []safety.BudgetRule{fits, {CostType: "T", CostAttribute: "a", LimitType: "U", Everything: true}}
 		},
@@ -236,6 +258,13 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 			p.Require, p.Listed = safety.RequireListed, []string{"U", "T", "U"}
 		}, func(p *safety.Policy) {
 			p.Require, p.Listed = safety.RequireListed, []string{"T", "U"}
+		}},
+		{"one approver", func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: 1}} }, func(*safety.Policy) {}},
+		{"no approver", func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{{Tool: "buy"}} }, func(*safety.Policy) {}},
+		{"people in another order", func(p *safety.Policy) {
+			p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: 2}, {Tool: "sell", Override: []string{"eva", "tom"}}}
+		}, func(p *safety.Policy) {
+			p.Approvals = []safety.ApprovalRule{{Tool: "sell", Approvers: 1, Override: []string{"TOM", "eva"}}, {Tool: "buy", Approvers: 2}}
 		}},
 		{"budgets in another order", func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits, other} },
 			func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{other, fits} }},
