@@ -337,41 +337,6 @@ func TestVersionOfApprovals(t *testing.T) {
 	}
 }
 
-// older is a ledger with approvals of a version that did not keep consents.
-type older struct{ safety.Ledger }
-
-func (o older) Find(ctx context.Context, s safety.Session, id string) (safety.Approval, error) {
-	a, err := o.Ledger.Find(ctx, s, id)
-	a.Consents = nil
-	return a, err
-}
-
-func (o older) Get(ctx context.Context, id string) (safety.Approval, error) {
-	a, err := o.Ledger.Get(ctx, id)
-	a.Consents = nil
-	return a, err
-}
-
-// An approval of an earlier version may be repeated by who gave it, and runs.
-func TestApprovalWithoutConsents(t *testing.T) {
-	p := newPeople(t, 1, strava)
-	p.approves("eva")
-	p.cfg.Ledger = older{p.ledger}
-	var err error
-	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
-		t.Fatal(err)
-	}
-	if out := p.approves("tom"); out.Accepted || out.Reason != safety.CodeNotPending {
-		t.Errorf("another: %+v", out)
-	}
-	if out := p.approves("Eva"); !out.Accepted {
-		t.Errorf("the approver: %+v", out)
-	}
-	if _, err := p.runs(); err != nil {
-		t.Error(err)
-	}
-}
-
 // A ledger that lies about who approved lets nothing run.
 func TestLyingLedgerOfConsents(t *testing.T) {
 	p := newPeople(t, 2, strava)

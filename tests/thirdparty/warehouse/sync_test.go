@@ -5,7 +5,6 @@ package warehouse_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +24,6 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -372,7 +370,7 @@ func TestSyncVersions(t *testing.T) {
 		t.Fatal("the edge was not there before")
 	}
 	if _, is := after["edges"][old]; is {
-		t.Error("an edge of an earlier version is there")
+		t.Error("an edge of the graph before is there")
 	}
 }
 
@@ -430,18 +428,6 @@ func TestSyncOfTwoHosts(t *testing.T) {
 	}
 }
 
-// A session that goes on after retention removed its rows from the journal, on the same day: its new steps
-// add to those that were brought before.
-func TestSyncAfterRetention(t *testing.T) {
-	d := newSynced(t)
-	rows := conversation()
-	before, after := graphOf(t, rows[:10]), graphOf(t, rows[10:])
-	d.write(from(before, warehouse.WriterJournal, "j1", 3), from(after, warehouse.WriterJournal, "j1:10", 1), from(after, warehouse.WriterJournal, "j1:10", 2))
-	if got := d.graph()["nodes"]; len(got) != len(before.Nodes)+len(after.Nodes) {
-		t.Errorf("%d steps of %d and %d", len(got), len(before.Nodes), len(after.Nodes))
-	}
-}
-
 // mended is the emulator with its times inside of records as BigQuery has them in JSON: as texts.
 type mended struct{}
 
@@ -485,51 +471,6 @@ func TestSyncKeepsEntities(t *testing.T) {
 		if had := texts(t, whole.Nodes[at].Entities); len(kept) != want || want > 0 && !slices.Equal(slices.Sorted(slices.Values(had)), slices.Sorted(slices.Values(kept))) {
 			t.Errorf("kept %v of %v", kept, had)
 		}
-	}
-}
-
-// What a model found stands beside what is exact, also in later versions, and does not take its place.
-func TestSyncOfAModelDoesNotReplaceWhatIsExact(t *testing.T) {
-	d := newSynced(t)
-	d.write(from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 1))
-	before := d.graph()
-	tool := graphsync.TechNodeKey(syncedSession, "trace-r1", "tool1")
-	var found []entity.Entity
-	for typ, value := range map[string]string{"Product": "Strava Sponsored Routes", "Audience": "runners", "Budget": "$1"} {
-		found = append(found, entity.Entity{
-			Type: typ, Value: value, Confidence: 0.5, Source: entity.SourceModel, EventID: "e", TechNode: tool, SpanID: "tool1", SeenAt: day.Add(6 * time.Second),
-		})
-	}
-	g, err := warehouse.ModelGraph(syncedSession, found, map[string]string{tool: "trace-r1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.write(from(g, warehouse.WriterModel, "x1", 1), from(g, warehouse.WriterModel, "x1", 1), from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 2))
-	after := d.graph()
-	added := warehouse.BizKey(tool, "Budget", "$1")
-	if !strings.Contains(after["entities"][added], `"source":"model"`) {
-		t.Errorf("the entity of the model: %s", after["entities"][added])
-	}
-	delete(after["entities"], added)
-	delete(after["links"], added)
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("a model changed what is exact:\n%s", diff)
-	}
-}
-
-func TestSyncFailsWithoutTables(t *testing.T) {
-	server := emulator.Start(t)
-	d, err := bigquery.NewDataset(t.Context(), server.Config(), bigquery.DatasetOptions{Client: server.RESTOptions(), Write: server.WriteOptions()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	w := d.GraphWriter()
-	defer w.Close()
-	if _, err := w.Write(ctx, from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 1)); err == nil || !strings.Contains(err.Error(), syncedSession.ID) {
-		t.Errorf("error = %v", err)
 	}
 }
 
