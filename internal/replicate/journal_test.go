@@ -7,13 +7,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -65,7 +65,7 @@ func soon(tb testing.TB) context.Context {
 }
 
 func TestJournal(t *testing.T) {
-	j := openJournal(t, filepath.Join(t.TempDir(), "j.db"))
+	j := openJournal(t, journaltest.Path(t))
 	recordRows(t, j, rows(3000, 500)...)
 	table := newTable(t)
 	table.respond = refuse(span(700, 702), true)
@@ -107,7 +107,7 @@ func TestJournal(t *testing.T) {
 
 // A burst of rows lands, each once, with answers after 20 ms.
 func TestBurst(t *testing.T) {
-	j := openJournal(t, filepath.Join(t.TempDir(), "j.db"))
+	j := openJournal(t, journaltest.Path(t))
 	table := newTable(t)
 	table.respond = func(call) outcome { return taken(20 * time.Millisecond) }
 	r := start(t, j.Outbox(destination), table, nil)
@@ -172,7 +172,7 @@ func BenchmarkPipeline(b *testing.B) {
 					m.add(events...)
 					s = m
 				} else {
-					j := openJournal(b, filepath.Join(b.TempDir(), "j.db"))
+					j := openJournal(b, journaltest.Path(b))
 					recordRows(b, j, events...)
 					s = j.Outbox(destination)
 				}
