@@ -386,7 +386,7 @@ func outline(tr graphsync.Trace) []string {
 	var below func(prefix string, spans []*graphsync.SpanNode)
 	below = func(prefix string, spans []*graphsync.SpanNode) {
 		for _, s := range spans {
-			out = append(out, prefix+s.Node.SpanID)
+			out = append(out, fmt.Sprint(prefix, s.Node.SpanID, " of ", len(s.Events), " events"))
 			below(prefix+s.Node.SpanID+"/", s.Children)
 		}
 	}

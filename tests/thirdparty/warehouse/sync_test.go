@@ -23,10 +23,8 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -492,66 +490,5 @@ func (d *synced) stream(rows []record.Event) {
 	}
 	if err != nil {
 		d.t.Fatal(err)
-	}
-}
-
-func TestReadSessionGivesTheGraphOfTheJournal(t *testing.T) {
-	d := newSynced(t)
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: t.TempDir() + "/journal.db"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close(t.Context())
-	rows := conversation()
-	rows[3].Timestamp = rows[2].Timestamp     // of one microsecond, in the order of the run
-	rows[6].Timestamp = rows[5].Timestamp - 5 // a clock that went back
-	for i := range rows {
-		e := rows[i]
-		e.Seq = 0
-		j.Append(e)
-	}
-	if err := j.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	want, err := d.JournalGraph(t.Context(), j, graphsync.NewSyncer(j, nil), syncedSession)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	// Rows arrive late, out of order and twice.
-	shuffled := slices.Clone(rows)
-	slices.Reverse(shuffled)
-	d.stream(shuffled[:9])
-	early, err := d.ReadSession(t.Context(), syncedSession, day, day.Add(time.Hour))
-	if err != nil || len(early) != 9 {
-		t.Fatalf("%d rows, %v", len(early), err)
-	}
-	d.write(from(graphOf(t, early), warehouse.WriterDataset, "", 1))
-	d.stream(shuffled[7:])
-	late, err := d.ReadSession(t.Context(), syncedSession, day, day.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := graphOf(t, late)
-	if diff := cmp.Diff(texts(t, want.Nodes), texts(t, got.Nodes)); diff != "" {
-		t.Errorf("graph of the journal (-) and of the dataset (+):\n%s", diff)
-	}
-	if parts := string(late[0].ContentParts); parts != string(rows[0].ContentParts) {
-		t.Errorf("content_parts = %s, want %s", parts, rows[0].ContentParts)
-	}
-
-	// The rows that came late stand under their parents then.
-	d.write(from(got, warehouse.WriterDataset, "", 2))
-	if after := d.graph(); len(after["nodes"]) != len(want.Nodes) {
-		t.Errorf("%d steps, want %d", len(after["nodes"]), len(want.Nodes))
-	}
-
-	found, err := d.FindSessions(t.Context(), record.Session{ID: syncedSession.ID}, day, day.Add(time.Hour))
-	if err != nil || len(found) != 1 || found[0].Session != syncedSession || found[0].Events != int64(len(rows)) {
-		t.Errorf("FindSessions = %+v, %v", found, err)
-	}
-	none, err := d.ReadSession(t.Context(), record.Session{App: "other", User: syncedSession.User, ID: syncedSession.ID}, day, day.Add(time.Hour))
-	if err != nil || len(none) != 0 {
-		t.Errorf("another application has %d rows of the session, %v", len(none), err)
 	}
 }
