@@ -106,7 +106,7 @@ func TestStreamOfAJournal(t *testing.T) {
 	if err := c.Flush(ctx); err != nil {
 		t.Fatalf("%v: %+v", err, c.Status())
 	}
-	if s := c.Status(); s.Acknowledged != rows || s.DeadLetters != 0 || s.LastError != nil {
+	if s := c.Status(); s.Acknowledged != uint64(rows) || s.DeadLetters != 0 || s.LastError != nil {
 		t.Errorf("%+v", s)
 	}
 	got := table(t, server, `SELECT COUNT(*), COUNT(DISTINCT event_id), COUNT(DISTINCT session_id),
