@@ -14,7 +14,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -72,22 +71,15 @@ func (r *recorder) decide(span string, results, answers []string, calls ...strin
 }
 
 // selected tells the readings that count: name, attribute, value, and * where it was read.
-// They are the same however the rows name calls.
 func selected(t *testing.T, r *recorder, d graphsync.Decision, excluded ...int64) []string {
 	t.Helper()
-	read := func(rows []record.Event) []string {
-		ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: rows}}), compile(t, priceRules()))
-		sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tell(sel.Entities)
+	rows := map[record.Session][]record.Event{testSession: r.rows}
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: rows}), compile(t, priceRules()))
+	sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
+	if err != nil {
+		t.Fatal(err)
 	}
-	got := read(r.rows)
-	if former := read(rowtest.Formerly(r.rows)); !slices.Equal(got, former) {
-		t.Errorf("the rows as they were named before give %v, want %v", former, got)
-	}
-	return got
+	return tell(sel.Entities)
 }
 
 func tell(es []entity.Canonical) []string {
