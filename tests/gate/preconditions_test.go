@@ -136,27 +136,6 @@ func TestEffectInsistsOnWhatTheCheckSaw(t *testing.T) {
 	}
 }
 
-// The preconditions are those of the check right before the effect: what moved between
-// the approval and that check, without being a change, is in them.
-func TestPreconditionsAreThoseOfTheLastCheck(t *testing.T) {
-	s := &store{price: "$40,000", revision: 7}
-	var seen []safety.Precondition
-	h := cgtest.New(t, cgtest.Unasked, storefront(s, true, func(*store) {}, &seen), func(o *cgtest.Options) {
-		checks := 0
-		o.Config.CheckFuncs["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			if checks++; checks == 2 {
-				s.set("$40,000") // written anew, at the same price
-			}
-			return s.check(ctx, e)
-		})
-	})
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Answer(cgtest.SessionID, id, true)
-	if len(seen) != 1 || seen[0].Version != `"8"` || len(s.sales()) != 1 {
-		t.Errorf("preconditions %v, sold %v; want those of revision 8, and one sale", seen, s.sales())
-	}
-}
-
 // A tool that is only listed has no preconditions: it has the context of ADK.
 func TestListedToolHasNoPreconditions(t *testing.T) {
 	s := &store{price: "$40,000", revision: 7}

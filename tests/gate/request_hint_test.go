@@ -92,11 +92,8 @@ func TestObservedConfirmationIsUntouched(t *testing.T) {
 						t.Fatalf("%d requests", len(calls))
 					}
 					events = append(events, adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(calls[0].ID, yes))...)
-					stored, err := h.Sessions.Get(t.Context(), &session.GetRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
-					if err != nil {
-						t.Fatal(err)
-					}
-					got = append(got, plainly(t, events)+plainly(t, slices.Collect(stored.Session.Events().All())))
+					stored := h.Session(cgtest.User, cgtest.SessionID)
+					got = append(got, plainly(t, events)+plainly(t, slices.Collect(stored.Events().All())))
 					if !recorded {
 						continue
 					}
@@ -135,40 +132,26 @@ func TestObservedConfirmationIsNoChain(t *testing.T) {
 	}
 }
 
+// rests is what each request of the harness rests on, as a hint says it.
+const rests = `Rests on Product "Strava Sponsored Routes" available and price $40,000`
+
 // requester is the end of each hint of the tests.
 const requester = "Requester: alice (not authenticated)."
 
-// The hint of a guarded request says what would run and on what it rests, however the tool
-// asked.
-func TestHintOfAGuardedRequest(t *testing.T) {
-	const rests = `Rests on Product "Strava Sponsored Routes" available and price $40,000`
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
-		h := cgtest.New(t, w.Option)
-		_, events := h.Ask(cgtest.SessionID)
-		hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
-		own := `buy with count 1, item "Strava Sponsored Routes". `
-		if strings.HasSuffix(w.Name, "inside of the tool") && hint != own+rests+". "+requester {
-			own = "Buy it? "
-		}
-		if hint != own+rests+". "+requester {
-			t.Errorf("hint %q, want %q", hint, own+rests+". "+requester)
-		}
-	})
-
-	t.Run("age", func(t *testing.T) {
-		m := &cgtest.Repeater{}
-		h := cgtest.NewRepeating(t, m)
-		m.Stop = true
-		adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
-		h.Clock.Advance(3 * time.Minute)
-		h.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 2}), nil
-		}
-		_, events := h.Ask(cgtest.SessionID)
-		if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old). "+requester) {
-			t.Errorf("hint %q", hint)
-		}
-	})
+// What was seen minutes ago is said to be that old.
+func TestHintTellsTheAge(t *testing.T) {
+	m := &cgtest.Repeater{}
+	h := cgtest.NewRepeating(t, m)
+	m.Stop = true
+	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
+	h.Clock.Advance(3 * time.Minute)
+	h.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 2}), nil
+	}
+	_, events := h.Ask(cgtest.SessionID)
+	if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old). "+requester) {
+		t.Errorf("hint %q", hint)
+	}
 }
 
 // Secrets in the arguments are hidden in a hint as they are in a row.

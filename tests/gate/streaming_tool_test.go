@@ -99,10 +99,7 @@ func TestStreamRunsOnceHoweverItIsRead(t *testing.T) {
 				}
 				read(inner.(streamer), ctx, args)
 			}}
-			root, err := llmagent.New(llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], outer}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], outer}})
 			h.Serve(root)
 			id, _ := h.Ask(cgtest.SessionID)
 			h.WantBought(0)
@@ -124,10 +121,7 @@ func TestStreamingToolInsideOfAnApprovedTool(t *testing.T) {
 		told = callDirectly(t, inner, ctx)
 		return map[string]any{"status": "bought"}, nil
 	})
-	root, err := llmagent.New(llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], h.CG.Protect(outer)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], h.CG.Protect(outer)}})
 	h.Serve(root)
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)

@@ -4,12 +4,15 @@
 package gate_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
@@ -17,13 +20,22 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Whichever way a human is asked, it is on record with what the call rests on before
-// anyone can answer, and in the graph.
-func TestEveryWayIsRecorded(t *testing.T) {
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
-		h := cgtest.New(t, w.Option)
-		id, _ := h.Ask(cgtest.SessionID)
+// Whichever way a human is asked, the request says what would run and on what it rests, it is on
+// record with that before anyone can answer, and in the graph. The call runs once, and nothing says
+// that the tool is not guarded.
+func TestEveryWayOfAsking(t *testing.T) {
+	cgtest.OnEach(t, cgtest.AllWays(), func(t *testing.T, w cgtest.Way) {
+		h := cgtest.New(t, w.Option, func(o *cgtest.Options) { o.Config.Guard.Unguarded = config.UnguardedError })
+		id, events := h.Ask(cgtest.SessionID)
 		h.WantBought(0)
+		hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
+		want := []string{`buy with count 1, item "Strava Sponsored Routes". ` + rests + ". " + requester}
+		if strings.HasSuffix(w.Name, "inside of the tool") {
+			want = append(want, "Buy it? "+rests+". "+requester)
+		}
+		if !slices.Contains(want, hint) {
+			t.Errorf("hint %q, want one of %q", hint, want)
+		}
 		approvals := h.Approvals(cgtest.SessionID)
 		if len(approvals) != 1 || approvals[0].State != safety.StatePending || approvals[0].Tool != "buy" || len(approvals[0].Entities) == 0 {
 			t.Fatalf("approvals = %+v, want one pending for buy that rests on something", approvals)
@@ -45,6 +57,10 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 			t.Errorf("buy answered %v, want it bought", got)
 		}
+		h.WantBought(1)
+		if n := h.CG.Stats().Gate.Unguarded; n != 0 {
+			t.Errorf("Stats.Unguarded = %d, want 0", n)
+		}
 		rows := h.Rows(cgtest.SessionID)
 		cgtest.CheckTree(t, rows)
 		var calls []string
@@ -58,6 +74,8 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		if diff := cmp.Diff([]string{record.ToolStarting, record.ToolCompleted, record.ToolStarting, record.ToolCompleted}, calls); diff != "" {
 			t.Errorf("rows of the call that asked and of the one that ran (-want +got):\n%s", diff)
 		}
+		h.Answer(cgtest.SessionID, id, true)
+		h.WantBought(1)
 	})
 }
 
