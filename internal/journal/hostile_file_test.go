@@ -5,6 +5,7 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,18 +16,25 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// copyOfThisVersion returns a copy of a journal of this version.
-func copyOfThisVersion(t *testing.T) string {
+// smallPages makes a journal with three rows whose pages have 512 bytes, so that a few bytes are a
+// good part of it.
+func smallPages(t *testing.T) (path string) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/v10.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "j.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	path = filepath.Join(t.TempDir(), "j.db")
+	openAndClose(t, path, func(j *Journal) {
+		for n := range int64(3) {
+			j.Append(record.Event{
+				EventID: fmt.Sprint(n), EventType: record.AgentStarting, Status: record.StatusOK, Timestamp: n,
+				AppName: "app", UserID: "user", SessionID: "session", RunID: "r", RunSeq: n + 1,
+			})
+		}
+	})
+	conn := openConn(t, path, sqlite.OpenReadWrite)
+	if err := execAll(conn, "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 512", "VACUUM"); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -52,7 +60,8 @@ func TestFileWithForeignCode(t *testing.T) {
 		"a name that reads": {[]string{"CREATE VIEW \"x\u202e\x1b[2J\" AS SELECT 1"}, `a view "x  [2J"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := copyOfThisVersion(t)
+			path := filepath.Join(t.TempDir(), "j.db")
+			openAndClose(t, path, nil)
 			conn := openConn(t, path, sqlite.OpenReadWrite)
 			if err := execAll(conn, tt.statements...); err != nil {
 				t.Fatal(err)
@@ -72,7 +81,7 @@ func TestFileWithForeignCode(t *testing.T) {
 
 // A file with any damage is opened or refused, and read or refused: nothing breaks down or hangs.
 func TestDamagedFiles(t *testing.T) {
-	whole, err := os.ReadFile("testdata/v10.db")
+	whole, err := os.ReadFile(smallPages(t))
 	if err != nil {
 		t.Fatal(err)
 	}

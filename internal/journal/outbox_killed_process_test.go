@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
 
 // sendingChildEnv makes the test binary record rows in the journal it names and send
@@ -70,7 +71,7 @@ func sendingChild(path string) {
 // TestKilledSender kills processes that send: the position is never beyond what was
 // acknowledged, nor before what the journal was told, and the next one goes on there.
 func TestKilledSender(t *testing.T) {
-	path := newFile(t)
+	path := journaltest.Path(t)
 	for n := range rounds(30, 5) {
 		run := fmt.Sprint("run-", n)
 		sent, advanced := sendAndKill(t, path, run)

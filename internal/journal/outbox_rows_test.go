@@ -20,6 +20,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -136,7 +137,7 @@ func recordAlong(ctx context.Context, j *journal.Journal, run string) error {
 // TestRowsSkipNothing reads on from the last row it saw while two journals of this
 // process and one of another record into the same file: every row is seen.
 func TestRowsSkipNothing(t *testing.T) {
-	path := newFile(t)
+	path := journaltest.Path(t)
 	reader := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	var recorders sync.WaitGroup
 	for _, run := range []string{"a", "b"} {

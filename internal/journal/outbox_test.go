@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -106,7 +107,7 @@ func TestLastSeq(t *testing.T) {
 }
 
 func TestPosition(t *testing.T) {
-	path := newFile(t)
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	recordRows(t, j, testSession, 5)
 	o := j.Outbox(dataset)
@@ -188,7 +189,7 @@ func TestLease(t *testing.T) {
 func TestLeaseOfOneAmongMany(t *testing.T) {
 	const senders = 6
 	clock := newTestClock()
-	path := newFile(t)
+	path := journaltest.Path(t)
 	js := [2]*journal.Journal{
 		reopen(t, journal.Config{Journal: config.Journal{Path: path}, Now: clock.now}), reopen(t, journal.Config{Journal: config.Journal{Path: path}, Now: clock.now}),
 	}
@@ -354,7 +355,7 @@ func TestOutboxWhileCommitsFail(t *testing.T) {
 }
 
 func TestChanged(t *testing.T) {
-	path := newFile(t)
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Hour}})
 	other := reopen(t, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Hour}})
 	news := make(chan struct{}, 1)

@@ -25,6 +25,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -649,51 +650,24 @@ func TestRetentionShrinksTheFile(t *testing.T) {
 		appendAll(t, j, padded(aged(named("new"), name, 20, 0), 2000)...)
 		flush(t, j)
 	}
-	v1, err := os.ReadFile(filepath.Join("testdata", "v1.db"))
-	if err != nil {
-		t.Fatal(err)
+	path := journaltest.Path(t)
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
+	fill(j, "a")
+	closeJournal(t, j)
+	full := size(path)
+	if full < 10<<20 {
+		t.Fatalf("the file has %d bytes", full)
 	}
-	for name, tt := range map[string]struct {
-		data    []byte
-		shrinks bool
-	}{"new file": {nil, true}, "file of version 1": {v1, false}} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "j.db")
-			if err := os.WriteFile(path, tt.data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			fill(j, "a")
-			closeJournal(t, j)
-			full := size(path)
-			if full < 10<<20 {
-				t.Fatalf("the file has %d bytes", full)
-			}
-			j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
-			conn := connect(t, path)
-			sweep(t, j, config.Retention{MaxAge: day})
-			if n := used(t, conn); n > full/20 {
-				t.Errorf("%d of %d bytes are in use", n, full)
-			}
-			if !tt.shrinks {
-				// The free pages take the next rows.
-				fill(j, "b")
-				conn.Close()
-				closeJournal(t, j)
-				if n := size(path); n > full+full/20 {
-					t.Errorf("the file has %d bytes, it had %d", n, full)
-				}
-				return
-			}
-			conn.Close()
-			closeJournal(t, j)
-			if n := size(path); n > full/20 {
-				t.Errorf("the file has %d bytes, it had %d", n, full)
-			}
-		})
+	j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
+	conn := connect(t, path)
+	sweep(t, j, config.Retention{MaxAge: day})
+	if n := used(t, conn); n > full/20 {
+		t.Errorf("%d of %d bytes are in use", n, full)
+	}
+	conn.Close()
+	closeJournal(t, j)
+	if n := size(path); n > full/20 {
+		t.Errorf("the file has %d bytes, it had %d", n, full)
 	}
 }
 
@@ -820,7 +794,7 @@ func TestCloseEndsRetention(t *testing.T) {
 		var clock atomic.Int64
 		clock.Store(sweepTime.Add(-2 * day).UnixMicro())
 		j, err := journal.OpenImpatient(t.Context(), journal.Config{
-			Journal: config.Journal{Path: newFile(t), CommitInterval: time.Hour, Retention: config.Retention{MaxAge: day}}, SweepInterval: time.Millisecond,
+			Journal: config.Journal{Path: journaltest.Path(t), CommitInterval: time.Hour, Retention: config.Retention{MaxAge: day}}, SweepInterval: time.Millisecond,
 			Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.UnixMicro(clock.Load()) },
 		}, time.Hour) // a lock is waited for until Close
 		if err != nil {
