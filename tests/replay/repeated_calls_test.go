@@ -730,21 +730,19 @@ func (servedTool) Name() string        { return "bare" }
 func (servedTool) Description() string { return "" }
 func (servedTool) IsLongRunning() bool { return false }
 
-// An entity whose facts come from two tools is asked for at both.
-func TestReplayOfTwoTools(t *testing.T) {
-	var searched, looked atomic.Int64
-	reach := atomic.Int64{}
-	reach.Store(7)
-	h := cgtest.New(t, func(o *cgtest.Options) {
-		o.Config.CheckFuncs = nil
-		o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
-		o.Config.Extract = append(o.Config.Extract, config.Extract{
-			Name: "reached", Tool: "look", Type: "Product", Value: "$.name",
-			Attributes: map[string]config.Attribute{"reach": {Path: "$.reach", Type: entity.KindNumber}},
-		})
-		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-			searched.Add(1)
-			return cgtest.FoundItems(cgtest.Item), nil
+// lookingUp has the model call a second tool before it buys. Like the first one it is called again
+// for a check.
+func lookingUp(t *testing.T, look func() map[string]any) cgtest.Option {
+	return cgtest.With(cgtest.Replay, func(o *cgtest.Options) {
+		registered := o.ChangeTools
+		o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+			second, err := cg.Replayable(cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+				return look(), nil
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(registered(cg, tools), second)
 		}
 		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
 			if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
@@ -754,17 +752,25 @@ func TestReplayOfTwoTools(t *testing.T) {
 			}
 			return cgtest.Shopper(req)
 		}
-		o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
-			look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-				looked.Add(1)
-				return map[string]any{"name": cgtest.Item, "reach": reach.Load()}, nil
-			})
-			for _, x := range []tool.Tool{tools[0], look} {
-				if _, err := cg.Replayable(x); err != nil {
-					t.Error(err)
-				}
-			}
-			return append(tools, look)
+	})
+}
+
+// An entity whose facts come from two tools is asked for at both.
+func TestReplayOfTwoTools(t *testing.T) {
+	var searched, looked, reach atomic.Int64
+	reach.Store(7)
+	look := func() map[string]any {
+		looked.Add(1)
+		return map[string]any{"name": cgtest.Item, "reach": reach.Load()}
+	}
+	h := cgtest.New(t, lookingUp(t, look), func(o *cgtest.Options) {
+		o.Config.Extract = append(o.Config.Extract, config.Extract{
+			Name: "reached", Tool: "look", Type: "Product", Value: "$.name",
+			Attributes: map[string]config.Attribute{"reach": {Path: "$.reach", Type: entity.KindNumber}},
+		})
+		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+			searched.Add(1)
+			return cgtest.FoundItems(cgtest.Item), nil
 		}
 	})
 	h.Ask(cgtest.SessionID)
@@ -788,45 +794,25 @@ func TestReplayOfTwoTools(t *testing.T) {
 // What two repeated calls say differently, where neither said it before, is not known: not
 // even that the item is still to be had.
 func TestReplayContradiction(t *testing.T) {
+	rule := func(tool, name string, kind entity.Kind) config.Extract {
+		return config.Extract{Name: tool, Tool: tool, Type: "Product", Value: "$.name", Attributes: map[string]config.Attribute{
+			name: {Path: "$." + name, Type: kind}, "availability": {Path: "$.available", Type: entity.KindBool, Optional: true},
+		}}
+	}
 	for _, gone := range []string{"search", "look"} {
 		var later atomic.Bool
-		say := func(tool string, m map[string]any) map[string]any {
+		say := func(tool, name string, value any) map[string]any {
+			m := map[string]any{"name": cgtest.Item, name: value}
 			if later.Load() {
 				m["available"] = tool != gone
 			}
 			return m
 		}
-		h := cgtest.New(t, func(o *cgtest.Options) {
-			o.Config.CheckFuncs = nil
-			o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
-			available := config.Attribute{Path: "$.available", Type: entity.KindBool, Optional: true}
-			rule := func(tool, name string, kind entity.Kind) config.Extract {
-				return config.Extract{Name: tool, Tool: tool, Type: "Product", Value: "$.name", Attributes: map[string]config.Attribute{
-					name: {Path: "$." + name, Type: kind}, "availability": available,
-				}}
-			}
+		look := func() map[string]any { return say("look", "reach", 7) }
+		h := cgtest.New(t, lookingUp(t, look), func(o *cgtest.Options) {
 			o.Config.Extract = []config.Extract{rule("search", "color", entity.KindText), rule("look", "reach", entity.KindNumber)}
 			o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-				return say("search", map[string]any{"name": cgtest.Item, "color": "red"}), nil
-			}
-			o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-				if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
-					return adktest.Call("look", map[string]any{"query": cgtest.Item}), nil
-				} else if last != nil && last.Name == "look" {
-					return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 1}), nil
-				}
-				return cgtest.Shopper(req)
-			}
-			o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
-				look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-					return say("look", map[string]any{"name": cgtest.Item, "reach": 7}), nil
-				})
-				for _, x := range []tool.Tool{tools[0], look} {
-					if _, err := cg.Replayable(x); err != nil {
-						t.Error(err)
-					}
-				}
-				return append(tools, look)
+				return say("search", "color", "red"), nil
 			}
 		})
 		h.Ask(cgtest.SessionID)
