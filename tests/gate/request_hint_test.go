@@ -23,7 +23,6 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
-	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -192,37 +191,4 @@ func TestHintHidesSecrets(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTheHumanSeesWhatIsApproved(t *testing.T) {
-	h := cgtest.New(t)
-	_, events := h.Ask(cgtest.SessionID)
-	call := adktest.Confirmations(events)[0]
-	shown := shownIn(t, call)
-	if shown["approval_id"] == "" || shown["fingerprint"] == "" {
-		t.Errorf("the summary lacks id or fingerprint: %v", shown)
-	}
-	entities, _ := shown["entities"].([]any)
-	if len(entities) != 1 {
-		t.Fatalf("the summary shows %v, want one entity", shown["entities"])
-	}
-	e, _ := entities[0].(map[string]any)
-	attrs, _ := e["attributes"].(map[string]any)
-	if e["value"] != "Strava Sponsored Routes" || attrs["price"] != "$40,000" || e["age"] == "" {
-		t.Errorf("entity = %v", e)
-	}
-}
-
-func shownIn(t *testing.T, call *genai.FunctionCall) map[string]any {
-	t.Helper()
-	confirmation, ok := call.Args["toolConfirmation"].(toolconfirmation.ToolConfirmation)
-	if !ok {
-		t.Fatalf("toolConfirmation is a %T", call.Args["toolConfirmation"])
-	}
-	payload, _ := confirmation.Payload.(map[string]any)
-	shown, ok := payload["contextgraph"].(map[string]any)
-	if !ok {
-		t.Fatalf("payload = %v, want a summary under contextgraph", confirmation.Payload)
-	}
-	return shown
 }

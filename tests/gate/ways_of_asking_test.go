@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -28,13 +29,13 @@ func TestEveryWayOfAsking(t *testing.T) {
 		h := cgtest.New(t, w.Option, func(o *cgtest.Options) { o.Config.Guard.Unguarded = config.UnguardedError })
 		id, events := h.Ask(cgtest.SessionID)
 		h.WantBought(0)
-		hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
+		request := cgtest.ShownBy(t, adktest.Confirmations(events)[0])
 		want := []string{`buy with count 1, item "Strava Sponsored Routes". ` + rests + ". " + requester}
 		if strings.HasSuffix(w.Name, "inside of the tool") {
 			want = append(want, "Buy it? "+rests+". "+requester)
 		}
-		if !slices.Contains(want, hint) {
-			t.Errorf("hint %q, want one of %q", hint, want)
+		if !slices.Contains(want, request.Hint) {
+			t.Errorf("hint %q, want one of %q", request.Hint, want)
 		}
 		approvals := h.Approvals(cgtest.SessionID)
 		if len(approvals) != 1 || approvals[0].State != safety.StatePending || approvals[0].Tool != "buy" || len(approvals[0].Entities) == 0 {
@@ -45,6 +46,9 @@ func TestEveryWayOfAsking(t *testing.T) {
 		}
 		if got := string(approvals[0].Args); got != `{"count":1,"item":"Strava Sponsored Routes"}` {
 			t.Errorf("arguments = %s", got)
+		}
+		if shown, _ := request.Payload[gate.PayloadKey].(map[string]any); shown["approval_id"] != approvals[0].ID {
+			t.Errorf("a person is shown %v, want the approval %q", request.Payload, approvals[0].ID)
 		}
 		requests := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequest)
 		if len(requests) != 1 {
