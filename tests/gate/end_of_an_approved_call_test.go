@@ -91,6 +91,7 @@ func TestApprovalEndsAsTheCallDid(t *testing.T) {
 		"listed, and nothing is in between":             {cgtest.Listed, 1, safety.StateExecuted},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := cgtest.New(t, tt.opt)
 			id, _ := h.Ask(cgtest.SessionID)
 			h.Answer(cgtest.SessionID, id, true)

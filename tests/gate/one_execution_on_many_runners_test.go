@@ -28,6 +28,7 @@ func TestOneExecutionOnManyRunners(t *testing.T) {
 	runs := testsize.Rounds(t, 48, 1000)
 	for name, way := range map[string]cgtest.Option{"covered": cgtest.Covered, "listed": cgtest.Listed, "protected": nil} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var cfg runner.Config
 			h := cgtest.New(t, way, func(o *cgtest.Options) {
 				o.ChangeRunner = func(rc *runner.Config) { cfg = *rc }

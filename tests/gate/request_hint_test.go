@@ -65,6 +65,7 @@ func TestObservedConfirmationIsUntouched(t *testing.T) {
 	} {
 		for _, yes := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, %t", name, yes), func(t *testing.T) {
+				t.Parallel()
 				var got []string
 				for _, recorded := range []bool{true, false} {
 					h := cgtest.New(t, func(o *cgtest.Options) { o.Protect = false })

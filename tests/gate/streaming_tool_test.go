@@ -90,6 +90,7 @@ func TestStreamRunsOnceHoweverItIsRead(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := cgtest.New(t, cgtest.Streamed(functiontool.Config{}))
 			inner := h.Tools[1]
 			outer := &restreamed{inner, func(ctx agent.Context, args any, _ func(string, error) bool) {
@@ -147,6 +148,7 @@ func TestStreamingToolConsumesBeforeTheFirstChunk(t *testing.T) {
 		"failed at first": {func(_ *cgtest.Harness, yield func(string, error) bool) { yield("", errors.New("closed")) }, safety.StateFailed, map[string]any{"error": "closed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var seen []safety.ApprovalState
 			h := cgtest.New(t, func(o *cgtest.Options) {
 				o.MakeBuy = func(h *cgtest.Harness) (tool.Tool, error) {

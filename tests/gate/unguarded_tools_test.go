@@ -281,6 +281,7 @@ func TestCheckTools(t *testing.T) {
 		}, []string{"offline", "panic: boom"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var log lines
 			for _, mode := range []config.Unguarded{config.UnguardedError, config.UnguardedWarn} {
 				h := cgtest.New(t, tt.opt, func(o *cgtest.Options) {
@@ -348,6 +349,7 @@ func TestProtectToolsetGuardsWhatProcessRequestAdds(t *testing.T) {
 		"an error": {add: func(testing.TB, *cgtest.Harness, *model.LLMRequest) error { return errors.New("offline") }, want: "offline"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := cgtest.New(t, cgtest.Unprotected)
 			ts := h.CG.ProtectToolset(&offering{add: func(req *model.LLMRequest) error { return tt.add(t, h, req) }})
 			m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
