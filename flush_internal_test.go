@@ -5,12 +5,12 @@ package contextgraph
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -32,7 +32,7 @@ func (behind) Close() error           { return nil }
 
 // A store of parts that hangs keeps no row from the disk.
 func TestFlushBringsRowsToDiskBesideAStoreThatHangs(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t), CommitInterval: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}

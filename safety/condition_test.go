@@ -274,16 +274,11 @@ func TestConditionOfOtherArguments(t *testing.T) {
 	b.ask()
 	b.world.states[b.record.snap.Entities[0].Key] = safety.State{Attributes: values{"free": number(7)}}
 	b.cfg.Ledger = spoilt{b.ledger, func(a *safety.Approval) { a.Args = []byte(`{"cpus":1}`) }}
-	var err error
-	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-		t.Fatal(err)
-	}
+	b.guard = b.made()
 	said(t, b.check(), "incomplete_record: the arguments of the request are not those it was asked with")
 
 	b.cfg.Ledger = spoilt{b.ledger, func(a *safety.Approval) { a.Args = []byte(`{"cpus":`) }}
-	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-		t.Fatal(err)
-	}
+	b.guard = b.made()
 	said(t, b.check(), "incomplete_record: ...", "policy: ... the arguments cannot be read: ...")
 }
 

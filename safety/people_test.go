@@ -286,10 +286,7 @@ func TestApprovalRulesOfOneTool(t *testing.T) {
 	}
 	p := newPeople(t, 1, strava)
 	p.cfg.Policy.Approvals = rules
-	g, err := safety.NewGuard(p.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := p.made()
 	p.guard = g
 	rules[0].Override[0], rules[0].Approvers = "max", 1 // the guard has its own
 	r := p.request()
@@ -334,41 +331,6 @@ func TestVersionOfApprovals(t *testing.T) {
 	slices.Sort(all)
 	if len(slices.Compact(all)) != 7 || slices.Contains(all, "") {
 		t.Errorf("versions %v", all)
-	}
-}
-
-// older is a ledger with approvals of a version that did not keep consents.
-type older struct{ safety.Ledger }
-
-func (o older) Find(ctx context.Context, s safety.Session, id string) (safety.Approval, error) {
-	a, err := o.Ledger.Find(ctx, s, id)
-	a.Consents = nil
-	return a, err
-}
-
-func (o older) Get(ctx context.Context, id string) (safety.Approval, error) {
-	a, err := o.Ledger.Get(ctx, id)
-	a.Consents = nil
-	return a, err
-}
-
-// An approval of an earlier version may be repeated by who gave it, and runs.
-func TestApprovalWithoutConsents(t *testing.T) {
-	p := newPeople(t, 1, strava)
-	p.approves("eva")
-	p.cfg.Ledger = older{p.ledger}
-	var err error
-	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
-		t.Fatal(err)
-	}
-	if out := p.approves("tom"); out.Accepted || out.Reason != safety.CodeNotPending {
-		t.Errorf("another: %+v", out)
-	}
-	if out := p.approves("Eva"); !out.Accepted {
-		t.Errorf("the approver: %+v", out)
-	}
-	if _, err := p.runs(); err != nil {
-		t.Error(err)
 	}
 }
 

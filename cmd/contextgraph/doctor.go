@@ -24,7 +24,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Find faults of the configuration, the journal and the connections",
 		Long: fmt.Sprintf(`doctor examines the configuration, the journal, the clock, the checkers and, if one is
-configured, the dataset in BigQuery. It changes nothing: it does not upgrade the journal and
+configured, the dataset in BigQuery. It changes nothing and
 runs no query. The server of a checker gets a connection and at most one HEAD request for
 its root, without the headers of the configuration. A journal larger than %d MiB is searched
 for damage only with --full, which reads all of it.

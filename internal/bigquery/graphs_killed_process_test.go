@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 )
 
@@ -63,7 +63,7 @@ func TestKilledProcessLosesNoGraph(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newServer(t, writefake.Options{})
-			journal := filepath.Join(t.TempDir(), "journal.db")
+			journal := journaltest.Path(t)
 			start := func(ask string) (*exec.Cmd, io.Closer, *bufio.Scanner) {
 				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGraphsProcess$")
 				cmd.Env = append(os.Environ(), graphsAddr+"="+server.Addr(), graphsJournal+"="+journal, graphsAsk+"="+ask)

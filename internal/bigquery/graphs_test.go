@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -48,7 +48,7 @@ const destination = "bigquery:my-project.agents.agent_events"
 func newApprovals(t *testing.T) *approvals {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{
-		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Destinations: []string{destination, journal.GraphDestination(destination)},
+		Journal: config.Journal{Path: journaltest.Path(t)}, Destinations: []string{destination, journal.GraphDestination(destination)},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

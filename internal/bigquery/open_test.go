@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -40,6 +39,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
@@ -91,7 +91,7 @@ func openCaller(t *testing.T, open warehouse.Opener, change func(*cgtest.Config)
 	t.Helper()
 	cfg := cgtest.Config{
 		Config: contextgraph.Config{
-			Journal:  config.Journal{Path: filepath.Join(t.TempDir(), "journal.db"), CommitInterval: time.Millisecond},
+			Journal:  config.Journal{Path: journaltest.Path(t), CommitInterval: time.Millisecond},
 			BigQuery: config.BigQuery{Project: "my-project", Dataset: "agents", Init: new(false), Graph: config.Graph{Sync: new(false)}},
 		},
 		Part:   open,

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +30,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -51,7 +51,7 @@ func TestServerlessProcess(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
 	defer stop()
 	cg, err := contextgraph.Open(ctx, contextgraph.Config{
-		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")},
+		Journal: config.Journal{Path: journaltest.Path(t)},
 		BigQuery: config.BigQuery{
 			Project: "my-project", Dataset: "agents", Init: new(false), Graph: config.Graph{Sync: new(false)},
 			Stream: config.Stream{FlushOnRunEnd: os.Getenv(serverlessFlush) != "", FlushTimeout: time.Minute},

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
@@ -39,7 +39,7 @@ const (
 func newJournal(t testing.TB, count, payload int) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{
-		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "journal.db"), OnFull: config.Block}, Logger: slog.New(slog.DiscardHandler), BlockTimeout: time.Minute,
+		Journal: config.Journal{Path: journaltest.Path(t), OnFull: config.Block}, Logger: slog.New(slog.DiscardHandler), BlockTimeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)

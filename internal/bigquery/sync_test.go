@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +26,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
@@ -261,7 +261,7 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 	t.Parallel()
 	removed := said{"removed by retention", make(chan struct{})}
 	cfg := journal.Config{
-		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")}, SweepInterval: time.Hour, Logger: slog.New(slog.NewTextHandler(removed, nil)),
+		Journal: config.Journal{Path: journaltest.Path(t)}, SweepInterval: time.Hour, Logger: slog.New(slog.NewTextHandler(removed, nil)),
 	}
 	d := newDataset(t, newServer(t, writefake.Options{}), nil)
 	var got []warehouse.SessionGraph

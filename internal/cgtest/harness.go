@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,6 +32,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -125,7 +125,7 @@ func WithChecker(c safety.CheckerFunc) Option {
 func New(t testing.TB, opts ...Option) *Harness {
 	t.Helper()
 	h := &Harness{T: t, Clock: &Clock{}, Shop: &Shop{price: "$40,000", stock: true}, Sessions: session.InMemoryService()}
-	h.Path = filepath.Join(t.TempDir(), "contextgraph.db")
+	h.Path = journaltest.Path(t)
 	var o *Options
 	o = &Options{
 		Protect: true, Confirm: true,

@@ -66,7 +66,7 @@ func (x *examination) add(area string, l Level, remedy, format string, args ...a
 
 func (x *examination) ok(area, format string, args ...any) { x.add(area, OK, "", format, args...) }
 
-// Examine looks at everything that the configuration names. It does not upgrade the journal and
+// Examine looks at everything that the configuration names. It changes nothing and
 // runs no query. The server of a checker gets a connection and at most a HEAD request for its root,
 // without the headers of the configuration. After ctx has ended, the findings mean nothing.
 func Examine(ctx context.Context, o Options) []Finding {

@@ -23,6 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/doctor"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
 
 // examine examines a configuration that no file holds, and the dataset of a server.
@@ -139,19 +140,14 @@ func TestExamineDataset(t *testing.T) {
 	}
 }
 
-// A journal that others can read, or of another version, is told of.
+// A journal that others can read is told of.
 func TestExamineJournal(t *testing.T) {
-	old, err := os.ReadFile("../journal/testdata/v1.db")
-	if err != nil {
+	path := journaltest.Path(t)
+	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("old.db", old, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	found := examine(t, config.Config{Journal: config.Journal{Path: "old.db"}}, nil)
-	if !has(found, "journal", doctor.Note, "its version is 1") ||
-		runtime.GOOS != "windows" && !has(found, "journal", doctor.Warning, "others can read it") {
+	found := examine(t, config.Config{Journal: config.Journal{Path: path}}, nil)
+	if runtime.GOOS != "windows" && !has(found, "journal", doctor.Warning, "others can read it") {
 		t.Errorf("%+v", found)
 	}
 }

@@ -58,15 +58,7 @@ func (x *examination) journal(ctx context.Context, cfg config.Config) time.Time 
 	if info != nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		x.add(area, Warning, fmt.Sprintf("chmod 600 %q", path), "others can read it (%s), and it holds full payloads", info.Mode().Perm())
 	}
-	switch {
-	case h.Version > h.Known:
-		x.add(area, Error, "use a newer contextgraph", "its version is %d, and this program knows versions up to %d", h.Version, h.Known)
-		return time.Time{}
-	case h.Version < h.Known:
-		x.add(area, Note, "any other command, and the next start of an agent, brings it up to date", "its version is %d, and the newest is %d", h.Version, h.Known)
-		return time.Time{}
-	}
-	x.ok(area, "version %d, %d sessions with %d rows", h.Version, h.Sessions, h.Rows)
+	x.ok(area, "%d sessions with %d rows", h.Sessions, h.Rows)
 	if h.LostRows > 0 {
 		x.add(area, Warning, "look for a full disk or queue in the logs of the agents; a session that lost rows approves nothing any more, start a new one",
 			"%d rows of %d sessions were lost before they were stored", h.LostRows, h.LostSessions)

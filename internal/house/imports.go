@@ -143,6 +143,7 @@ func rules() []rule {
 		{pkg: "internal/rowtest", tests: true},
 		{pkg: "internal/viewertest", tests: true},
 		{pkg: "internal/writefake", tests: true},
+		{pkg: "internal/journal/journaltest", tests: true},
 		{pkg: "internal/ledgertest", tests: true},
 		{pkg: "tests/...", tests: true},
 	}

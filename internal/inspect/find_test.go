@@ -5,7 +5,6 @@ package inspect_test
 
 import (
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -51,7 +51,7 @@ func TestShortIDs(t *testing.T) {
 // TestFindRequests: the ledger of a journal names requests, and rows those that it does not have.
 func TestFindRequests(t *testing.T) {
 	s := newScript(t).asks()
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "contextgraph.db")}})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -309,7 +310,7 @@ func TestIndexAnswersAsTheRows(t *testing.T) {
 	for seed := range testsize.Seeds(t, 1, 20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := &random{
-				T: t, Rand: rand.New(rand.NewPCG(seed, 21)), path: filepath.Join(t.TempDir(), "agent.db"), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+				T: t, Rand: rand.New(rand.NewPCG(seed, 21)), path: journaltest.Path(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 				pending: make(map[record.Session][]record.Event), removed: make(chan struct{}, 1),
 			}
 			r.open(config.Retention{})

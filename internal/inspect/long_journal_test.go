@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -29,7 +29,7 @@ func longJournal(b *testing.B) *journal.Journal {
 	fresh, longSessions := path == "", 20_500
 	if fresh {
 		longSessions = 2_500
-		path = filepath.Join(b.TempDir(), "contextgraph.db")
+		path = journaltest.Path(b)
 	} else if _, err := os.Stat(path); err != nil {
 		fresh = true
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,13 +18,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func openJournal(tb testing.TB) *journal.Journal {
 	tb.Helper()
-	j, err := journal.Open(tb.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(tb.TempDir(), "contextgraph.db")}})
+	j, err := journal.Open(tb.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(tb)}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -7,13 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -94,7 +94,7 @@ func TestWaitsOverlap(t *testing.T) {
 // an open request waits longer each time.
 func TestWaitedInLists(t *testing.T) {
 	s := newScript(t).asks()
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "contextgraph.db")}})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

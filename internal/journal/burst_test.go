@@ -14,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -94,7 +95,7 @@ func BenchmarkBurst(b *testing.B) {
 // TestAgentsAreListedAgain: the writer knows which agents of sessions the file has, until they may
 // have been removed.
 func TestAgentsAreListedAgain(t *testing.T) {
-	path := newFile(t)
+	path := journaltest.Path(t)
 	cfg := journal.Config{Journal: config.Journal{Path: path}}
 	j, other := reopen(t, cfg), reopen(t, cfg)
 	agents := func() []string {

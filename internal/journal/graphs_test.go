@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -158,7 +159,7 @@ func TestRetentionNamesGraphs(t *testing.T) {
 }
 
 func TestNextGraph(t *testing.T) {
-	path := newFile(t)
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	o := j.Outbox(dataset).Graphs()
 	first := time.Date(2026, 7, 31, 23, 59, 59, 0, time.FixedZone("", 2*60*60))

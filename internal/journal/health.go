@@ -25,9 +25,6 @@ var (
 
 // Health is the state of a journal file.
 type Health struct {
-	// Version is the version of the file; Known is the version that this program upgrades files to.
-	// The fields from Sessions on are filled for that version alone.
-	Version, Known int
 	// Bytes is the size of the file, LogBytes the size of the log that is not copied into it yet.
 	Bytes, LogBytes int64
 	// Checked says that SQLite read the whole file in search of damage. Damage lists what it found;
@@ -62,9 +59,9 @@ const damageListed = 20
 // 300 MiB.
 const CheckedBytes = 32 << 20
 
-// Examine looks at an existing journal file. It changes nothing, and does not upgrade an older
-// file. Any process may have it open meanwhile. It searches a file for damage up to CheckedBytes, and
-// a larger one only with whole, because it then reads all of it.
+// Examine looks at an existing journal file, and changes nothing. Any process may have it open
+// meanwhile. It searches a file for damage up to CheckedBytes, and a larger one only with whole,
+// because it then reads all of it. Of a file without content it says nothing but that.
 func Examine(ctx context.Context, path string, whole bool) (h Health, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -82,7 +79,7 @@ func Examine(ctx context.Context, path string, whole bool) (h Health, err error)
 	if !info.Mode().IsRegular() {
 		return Health{}, errors.New("it is not a file")
 	}
-	h.Known, h.Bytes = len(migrations), info.Size()
+	h.Bytes = info.Size()
 	if wal, err := os.Stat(path + "-wal"); err == nil {
 		h.LogBytes = wal.Size()
 	}
@@ -98,31 +95,28 @@ func Examine(ctx context.Context, path string, whole bool) (h Health, err error)
 	if err := execAll(conn, "PRAGMA query_only = ON"); err != nil {
 		return Health{}, err
 	}
-	if err := checkFile(conn); err != nil {
-		return Health{}, err
+	isNew, err := checkFile(conn, path)
+	if isNew || err != nil {
+		return h, err
 	}
 	err = h.read(conn)
 	return h, err
 }
 
 func (h *Health) read(conn *sqlite.Conn) error {
-	var err error
-	if h.Version, err = userVersion(conn); err != nil {
-		return err
-	}
 	nothing := func(*binder) {}
 	if h.Checked {
-		err = query(conn, fmt.Sprintf("PRAGMA quick_check(%d)", damageListed), nothing, func(stmt *sqlite.Stmt) error {
+		err := query(conn, fmt.Sprintf("PRAGMA quick_check(%d)", damageListed), nothing, func(stmt *sqlite.Stmt) error {
 			if text := stmt.ColumnText(0); text != "ok" {
 				h.Damage = append(h.Damage, text)
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil || h.Version != h.Known {
-		return err
-	}
-	err = query(conn, selectHealthSQL, nothing, func(stmt *sqlite.Stmt) error {
+	err := query(conn, selectHealthSQL, nothing, func(stmt *sqlite.Stmt) error {
 		h.Sessions, h.Rows, h.First, h.Last = stmt.ColumnInt64(0), stmt.ColumnInt64(1), columnTime(stmt, 2), columnTime(stmt, 3)
 		h.LostSessions, h.LostRows = stmt.ColumnInt64(4), stmt.ColumnInt64(5)
 		return nil

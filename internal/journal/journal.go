@@ -116,9 +116,8 @@ type Journal struct {
 	abortOnce sync.Once
 }
 
-// Open opens the journal at cfg.Path, creates it when there is none and brings an
-// older one up to date. ctx bounds the opening only; [Journal.Close] ends what Open
-// starts.
+// Open opens the journal at cfg.Path, and creates it when there is none. It refuses a file of another
+// version. ctx bounds the opening only; [Journal.Close] ends what Open starts.
 func Open(ctx context.Context, cfg Config) (*Journal, error) {
 	return open(ctx, cfg, busyTimeout)
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +17,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -41,24 +39,11 @@ func TestMain(m *testing.M) {
 		recordingChild(path)
 		return
 	}
-	if path := os.Getenv(sendingChildEnv); path != "" {
-		sendingChild(path)
-		return
-	}
 	if path := os.Getenv(onceChildEnv); path != "" {
 		onceChild(path)
 		return
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// rounds returns how often a test does a thing: fewer times with the race detector,
-// which makes SQLite five times as slow and sees nothing more in later rounds.
-func rounds(usual, detector int) int {
-	if testsize.Race {
-		return detector
-	}
-	return usual
 }
 
 // patience bounds what a test waits for that must happen, however slow the machine is.
@@ -69,44 +54,11 @@ var testSession = record.Session{App: "shop", User: "ann", ID: "s-1"}
 // openJournal opens a journal in a new directory and closes it at the end.
 func openJournal(tb testing.TB, mod func(*journal.Config)) *journal.Journal {
 	tb.Helper()
-	cfg := journal.Config{Journal: config.Journal{Path: newFile(tb)}, Logger: slog.New(slog.DiscardHandler)}
+	cfg := journal.Config{Journal: config.Journal{Path: journaltest.Path(tb)}, Logger: slog.New(slog.DiscardHandler)}
 	if mod != nil {
 		mod(&cfg)
 	}
 	return reopen(tb, cfg)
-}
-
-// emptyJournal returns the file of a journal without rows. Copying it is many times as
-// fast as the creation of a schema, above all with the race detector.
-var emptyJournal = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "journal")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "j.db")
-	j, err := journal.Open(context.Background(), journal.Config{Journal: config.Journal{Path: path}})
-	if err != nil {
-		return nil, err
-	}
-	if err := j.Close(context.Background()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-// newFile returns the path of an empty journal in a new directory.
-func newFile(tb testing.TB) string {
-	tb.Helper()
-	data, err := emptyJournal()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	path := filepath.Join(tb.TempDir(), "j.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return path
 }
 
 func reopen(tb testing.TB, cfg journal.Config) *journal.Journal {
@@ -224,7 +176,7 @@ func openImpatient(tb testing.TB, cfg journal.Config) *journal.Journal {
 
 func openImpatientUnclosed(tb testing.TB, cfg journal.Config) *journal.Journal {
 	tb.Helper()
-	cfg.Path = newFile(tb)
+	cfg.Path = journaltest.Path(tb)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

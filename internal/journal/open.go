@@ -18,7 +18,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
 // minSQLite is the first version without a bug: resetting the WAL under a concurrent reader could
@@ -76,7 +75,7 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// openWriter opens the writing connection and brings the file up to date.
+// openWriter opens the writing connection, and makes the tables of a new file.
 func openWriter(ctx context.Context, path string, destinations []string, busy time.Duration) (_ *sqlite.Conn, err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -90,14 +89,17 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	}()
 	conn.SetInterrupt(ctx.Done())
 	conn.SetBusyTimeout(busy)
-	if err := checkFile(conn); err != nil {
+	isNew, err := checkFile(conn, path)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(conn); err != nil {
+	if err := checkSQLite(conn); err != nil {
 		return nil, err
 	}
-	if err := enableVacuum(conn); err != nil { // before WAL mode gives the file its first page
-		return nil, err
+	if isNew {
+		if err := enableVacuum(conn); err != nil { // before WAL mode gives the file its first page
+			return nil, err
+		}
 	}
 	if err := enableWAL(ctx, conn, busy); err != nil {
 		return nil, err
@@ -117,8 +119,10 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(conn, migrations); err != nil {
-		return nil, err
+	if isNew {
+		if err := createSchema(conn, path); err != nil {
+			return nil, err
+		}
 	}
 	if err := createDestinations(conn, destinations); err != nil {
 		return nil, err
@@ -127,7 +131,8 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	return conn, nil
 }
 
-func checkVersion(conn *sqlite.Conn) error {
+// checkSQLite refuses a library that can corrupt a journal.
+func checkSQLite(conn *sqlite.Conn) error {
 	var version string
 	if err := queryRow(conn, "SELECT sqlite_version()", func(s *sqlite.Stmt) { version = s.ColumnText(0) }); err != nil {
 		return err
@@ -154,48 +159,8 @@ func atLeast(v, least string) bool {
 	return true
 }
 
-// checkFile refuses a database that is not ours before anything in it is changed.
-func checkFile(conn *sqlite.Conn) error {
-	var id, tables int64
-	// The tables first: another process may be creating the journal right now, and
-	// sets the id in the same transaction.
-	err := queryRow(conn, "SELECT count(*) FROM sqlite_schema", func(s *sqlite.Stmt) { tables = s.ColumnInt64(0) })
-	if sqlite.ErrCode(err) == sqlite.ResultNotADB {
-		// Not wrapped: the remedy for a damaged file does not help here.
-		return fmt.Errorf("the file is not a SQLite database: choose another path: %v", err)
-	}
-	if err != nil {
-		return err
-	}
-	err = queryRow(conn, "PRAGMA application_id", func(s *sqlite.Stmt) { id = s.ColumnInt64(0) })
-	if err != nil {
-		return err
-	}
-	if id != applicationID && (id != 0 || tables != 0) {
-		return errors.New("the file is a SQLite database of another program: choose another path")
-	}
-	return checkSchema(conn)
-}
-
-// checkSchema refuses a file with code in it that no journal has: views and triggers run when
-// their names are read or written, and virtual and generated columns when they are read.
-func checkSchema(conn *sqlite.Conn) error {
-	if version, err := userVersion(conn); err != nil || version > len(migrations) {
-		return err // a later version may have more; it is refused as such
-	}
-	return query(conn, selectForeignSchemaSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-		kind, name, text := stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)
-		for _, known := range migrations {
-			if sql, err := migrationFiles.ReadFile(known); err == nil && kind == "trigger" && strings.Contains(string(sql), text) {
-				return nil
-			}
-		}
-		return fmt.Errorf("the file has a %s %q, which no journal has: somebody else made or changed it, so do not use it", kind, clip.Text(clip.Visible(name), 64))
-	})
-}
-
-// enableVacuum makes a new file one that can give pages back. A file that has pages stays as it
-// is: setting what is set already would write one, and wait for whoever writes.
+// enableVacuum makes a new file one that can give pages back. If another process has given it a first
+// page already, it has done this too: setting it again would wait for whoever writes.
 func enableVacuum(conn *sqlite.Conn) error {
 	var pages int64
 	err := queryRow(conn, "PRAGMA page_count", func(s *sqlite.Stmt) { pages = s.ColumnInt64(0) })

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
 
 // wantListed checks which sessions are left, in any of the ways that keep them.
@@ -198,7 +199,7 @@ func TestRetentionWithEnoughRoom(t *testing.T) {
 // TestDestinationsOfTheConfiguration: retention looks as soon as a journal is open. What
 // a destination lacks stays although nobody has leased it yet.
 func TestDestinationsOfTheConfiguration(t *testing.T) {
-	path := newFile(t)
+	path := journaltest.Path(t)
 	cfg := journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)}
 	retention := config.Retention{MaxAge: day}
 	j := reopen(t, cfg)

@@ -15,7 +15,7 @@ import (
 )
 
 // ID returns the name of the journal in other places: 32 hexadecimal digits, minted
-// when the file is created or brought up to version 4. A copy of the file has the same.
+// when the file is created. A copy of the file has the same.
 func (j *Journal) ID() string { return j.id }
 
 // readID returns the id that stands in the file.

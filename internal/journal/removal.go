@@ -22,18 +22,14 @@ const (
 // usage is the use of the pages of the file.
 type usage struct {
 	pageSize, pages, free int64
-	// shrinks tells that free pages can be given back.
-	shrinks bool
 }
 
 // used returns the bytes that are in use.
 func (u usage) used() int64 { return (u.pages - u.free) * u.pageSize }
 
 func readUsage(conn *sqlite.Conn) (u usage, err error) {
-	const incremental = 2
 	err = query(conn, selectUsageSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
 		u.pageSize, u.pages, u.free = stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)
-		u.shrinks = stmt.ColumnInt(3) == incremental
 		return nil
 	})
 	return u, err

@@ -247,8 +247,7 @@ func (r *retention) copyLog(ctx context.Context) error {
 	})
 }
 
-// giveBack returns free pages to the file system. A file from before version 2 can
-// not; its free pages are used again.
+// giveBack returns free pages to the file system.
 func (r *retention) giveBack(ctx context.Context) error {
 	for last := int64(-1); ; {
 		var u usage
@@ -256,7 +255,7 @@ func (r *retention) giveBack(ctx context.Context) error {
 			u, err = readUsage(conn)
 			return err
 		})
-		if err != nil || !u.shrinks || u.free <= u.pages*spare/100 || u.free == last {
+		if err != nil || u.free <= u.pages*spare/100 || u.free == last {
 			return err
 		}
 		last = u.free

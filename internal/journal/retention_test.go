@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +23,9 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -528,10 +529,10 @@ func TestApprovalStopsRemoval(t *testing.T) {
 	}
 }
 
-// TestRetentionBesideAppends removes 100,000 rows while others are appended.
+// TestRetentionBesideAppends removes many rows while others are appended.
 func TestRetentionBesideAppends(t *testing.T) {
 	const rows = 500
-	sessions := rounds(200, 20)
+	sessions := testsize.Rounds(t, 10, 200)
 	j := openJournal(t, nil)
 	alter(t, j, fmt.Sprintf(`WITH RECURSIVE row(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM row WHERE n + 1 < %d)
 		INSERT INTO agent_events (app_name, run_id, run_seq, timestamp, event_id, event_type, session_id, user_id, status, is_truncated)
@@ -605,7 +606,7 @@ func wellFormed(tb testing.TB, j *journal.Journal) {
 // TestRetentionOfTwoProcesses lets two journals remove the same sessions at once.
 func TestRetentionOfTwoProcesses(t *testing.T) {
 	const sessions, rows = 30, 300
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	js := []*journal.Journal{reopen(t, journal.Config{Journal: config.Journal{Path: path}}), reopen(t, journal.Config{Journal: config.Journal{Path: path}})}
 	for n := range sessions {
 		appendAll(t, js[0], aged(named(fmt.Sprint("old-", n)), "r", rows, 2*day)...)
@@ -649,51 +650,24 @@ func TestRetentionShrinksTheFile(t *testing.T) {
 		appendAll(t, j, padded(aged(named("new"), name, 20, 0), 2000)...)
 		flush(t, j)
 	}
-	v1, err := os.ReadFile(filepath.Join("testdata", "v1.db"))
-	if err != nil {
-		t.Fatal(err)
+	path := journaltest.Path(t)
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
+	fill(j, "a")
+	closeJournal(t, j)
+	full := size(path)
+	if full < 10<<20 {
+		t.Fatalf("the file has %d bytes", full)
 	}
-	for name, tt := range map[string]struct {
-		data    []byte
-		shrinks bool
-	}{"new file": {nil, true}, "file of version 1": {v1, false}} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "j.db")
-			if err := os.WriteFile(path, tt.data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			fill(j, "a")
-			closeJournal(t, j)
-			full := size(path)
-			if full < 10<<20 {
-				t.Fatalf("the file has %d bytes", full)
-			}
-			j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
-			conn := connect(t, path)
-			sweep(t, j, config.Retention{MaxAge: day})
-			if n := used(t, conn); n > full/20 {
-				t.Errorf("%d of %d bytes are in use", n, full)
-			}
-			if !tt.shrinks {
-				// The free pages take the next rows.
-				fill(j, "b")
-				conn.Close()
-				closeJournal(t, j)
-				if n := size(path); n > full+full/20 {
-					t.Errorf("the file has %d bytes, it had %d", n, full)
-				}
-				return
-			}
-			conn.Close()
-			closeJournal(t, j)
-			if n := size(path); n > full/20 {
-				t.Errorf("the file has %d bytes, it had %d", n, full)
-			}
-		})
+	j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
+	conn := connect(t, path)
+	sweep(t, j, config.Retention{MaxAge: day})
+	if n := used(t, conn); n > full/20 {
+		t.Errorf("%d of %d bytes are in use", n, full)
+	}
+	conn.Close()
+	closeJournal(t, j)
+	if n := size(path); n > full/20 {
+		t.Errorf("the file has %d bytes, it had %d", n, full)
 	}
 }
 
@@ -719,7 +693,7 @@ func removingChild(path string) {
 
 func TestKilledInTheMiddleOfRemoval(t *testing.T) {
 	const sessions, rows = 4, 1000
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	for n := range sessions {
 		appendAll(t, j, aged(named(fmt.Sprint("s-", n)), "r", rows, 2*day)...)
@@ -820,7 +794,7 @@ func TestCloseEndsRetention(t *testing.T) {
 		var clock atomic.Int64
 		clock.Store(sweepTime.Add(-2 * day).UnixMicro())
 		j, err := journal.OpenImpatient(t.Context(), journal.Config{
-			Journal: config.Journal{Path: newFile(t), CommitInterval: time.Hour, Retention: config.Retention{MaxAge: day}}, SweepInterval: time.Millisecond,
+			Journal: config.Journal{Path: journaltest.Path(t), CommitInterval: time.Hour, Retention: config.Retention{MaxAge: day}}, SweepInterval: time.Millisecond,
 			Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.UnixMicro(clock.Load()) },
 		}, time.Hour) // a lock is waited for until Close
 		if err != nil {
@@ -895,7 +869,7 @@ func TestRetentionConfigErrors(t *testing.T) {
 		"size":     {Journal: config.Journal{Retention: config.Retention{MaxSize: -1}}},
 		"interval": {SweepInterval: -1},
 	} {
-		cfg.Path = filepath.Join(t.TempDir(), "j.db")
+		cfg.Path = journaltest.Path(t)
 		_, err := journal.Open(t.Context(), cfg)
 		if err == nil || !strings.Contains(err.Error(), "retention: "+want) {
 			t.Errorf("error %v, want it refused for its %s", err, want)

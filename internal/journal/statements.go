@@ -48,8 +48,6 @@ var (
 	selectApprovalStateSQL string
 	//go:embed sql/select_last_approval.sql
 	selectLastApprovalSQL string
-	//go:embed sql/select_foreign_schema.sql
-	selectForeignSchemaSQL string
 	//go:embed sql/select_last_change.sql
 	selectLastChangeSQL string
 	//go:embed sql/select_confirmed.sql

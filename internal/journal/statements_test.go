@@ -32,6 +32,9 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 			t.Fatalf("%s: %d files, error %v", pattern, len(files), err)
 		}
 		for _, file := range files {
+			if file == filepath.Join("sql", "schema.sql") {
+				continue // it was executed when the journal was made
+			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

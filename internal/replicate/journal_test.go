@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -65,7 +65,7 @@ func soon(tb testing.TB) context.Context {
 }
 
 func TestJournal(t *testing.T) {
-	j := openJournal(t, filepath.Join(t.TempDir(), "j.db"))
+	j := openJournal(t, journaltest.Path(t))
 	recordRows(t, j, rows(3000, 500)...)
 	table := newTable(t)
 	table.respond = refuse(span(700, 702), true)
@@ -108,7 +108,7 @@ func TestJournal(t *testing.T) {
 // Two processes have one file: one sends what both record, and when it is closed the
 // other one takes over.
 func TestJournalOfTwoProcesses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	one, two := openJournal(t, path), openJournal(t, path)
 	table := newTable(t)
 	quick := func(c *replicate.Config) {
@@ -138,7 +138,7 @@ func TestJournalOfTwoProcesses(t *testing.T) {
 
 // A journal that is closed too early is no reason to hang.
 func TestJournalClosedFirst(t *testing.T) {
-	j := openJournal(t, filepath.Join(t.TempDir(), "j.db"))
+	j := openJournal(t, journaltest.Path(t))
 	table := newTable(t)
 	table.respond = func(call) outcome { return outcome{never: true} }
 	recordRows(t, j, row("a", 1, 10))
@@ -156,7 +156,7 @@ func TestJournalClosedFirst(t *testing.T) {
 
 // A burst of rows lands, each once, with answers after 20 ms.
 func TestBurst(t *testing.T) {
-	j := openJournal(t, filepath.Join(t.TempDir(), "j.db"))
+	j := openJournal(t, journaltest.Path(t))
 	table := newTable(t)
 	table.respond = func(call) outcome { return taken(20 * time.Millisecond) }
 	r := start(t, j.Outbox(destination), table, nil)
@@ -220,7 +220,7 @@ func BenchmarkPipeline(b *testing.B) {
 					m.add(events...)
 					s = m
 				} else {
-					j := openJournal(b, filepath.Join(b.TempDir(), "j.db"))
+					j := openJournal(b, journaltest.Path(b))
 					recordRows(b, j, events...)
 					s = j.Outbox(destination)
 				}

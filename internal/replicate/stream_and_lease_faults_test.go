@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -457,7 +457,7 @@ func TestStatusAfterClose(t *testing.T) {
 func TestCloseAfterTheJournal(t *testing.T) {
 	table := newTable(t)
 	table.respond = func(call) outcome { return outcome{never: true} }
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Logger: slog.New(slog.DiscardHandler)})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,19 +5,19 @@ package setup
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A session that cannot be extracted from keeps no other from it, and is not tried again
 // before it has a new row.
 func TestFollowerGoesOnBehindAFailure(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

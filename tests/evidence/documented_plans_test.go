@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -36,6 +35,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -452,7 +452,7 @@ func (r *planRun) open() {
 		r.t.Errorf("the configuration warns: %q", w)
 	}
 	r.world = newOutside(r.t, &cfg, printed.Extract, slices.Concat(r.printed.calls, r.plan.calls))
-	cfg.Journal = config.Journal{Path: filepath.Join(r.t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond}
+	cfg.Journal = config.Journal{Path: journaltest.Path(r.t), CommitInterval: time.Millisecond}
 	cg, err := cfg.Open(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)

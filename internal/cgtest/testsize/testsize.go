@@ -24,21 +24,20 @@ const (
 	seedEnv     = "CONTEXTGRAPH_SEED"     // the one seed to try
 )
 
-// Thorough reports whether tests have their thorough size.
-func Thorough() bool { return os.Getenv(thoroughEnv) == "1" }
+// Thorough reports whether tests have their thorough size. With the race detector, which makes
+// everything about ten times slower and sees nothing more in more rounds, they have the quick one.
+func Thorough() bool { return !Race && os.Getenv(thoroughEnv) == "1" }
 
-// Rounds returns quick, or thorough if tests have their thorough size.
+// Rounds returns quick, or thorough if [Thorough] says so.
 func Rounds(t testing.TB, quick, thorough int) int {
 	t.Helper()
-	switch v := os.Getenv(thoroughEnv); v {
-	case "", "0":
-		return quick
-	case "1":
-		return thorough
-	default:
+	if v := os.Getenv(thoroughEnv); v != "" && v != "0" && v != "1" {
 		t.Fatalf("%s is %q: use 1 for the thorough size", thoroughEnv, v)
-		return 0
 	}
+	if Thorough() {
+		return thorough
+	}
+	return quick
 }
 
 // Seeds returns the seeds of a random test, as many as [Rounds] says, and logs them. The quick size

@@ -1,2 +1,2 @@
-SELECT page_size, page_count, freelist_count, auto_vacuum
-FROM pragma_page_size, pragma_page_count, pragma_freelist_count, pragma_auto_vacuum
+SELECT page_size, page_count, freelist_count
+FROM pragma_page_size, pragma_page_count, pragma_freelist_count
