@@ -36,7 +36,7 @@ type BigQuery struct {
 	// Without attributes the dataset does not know the application of a row, nor what belongs to
 	// an approval. Defaults to none.
 	PayloadColumnDenylist []PayloadColumn `yaml:"payload_column_denylist"`
-	// Init creates and upgrades the tables, views and the graph once, in the background,
+	// Init makes the tables, the views and the graph that are missing once, in the background,
 	// when the instance starts. False leaves that to "contextgraph init". Defaults to true.
 	Init *bool `yaml:"init"`
 	// Labels are set on every job, in addition to those of contextgraph. Defaults to none.

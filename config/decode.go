@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // decoder reads a parsed document into a Config, by the types and the yaml tags of its structs.
@@ -164,50 +164,10 @@ func (d *decoder) known(k, at Key, n *yaml.Node, prefix string, def reflect.Valu
 	})
 }
 
-// renamed holds earlier names of keys and of words: an error says the present one, and which
-// of them was meant is never guessed.
-func renamed(name string) string {
-	switch name {
-	case "evaluated":
-		return "everything"
-	case "arguments":
-		return "named"
-	default:
-		return ""
-	}
-}
-
-// gone returns what took the place of an earlier key.
-func gone(key string) (instead string, ok bool) {
-	for _, old := range [...]struct{ end, instead string }{
-		{"journal.queue_rows", "journal.queue_bytes bounds the events that wait"},
-		{"journal.block_timeout", "the agent waits for up to 100ms"},
-		{"record.artifacts.queue_bytes", "parts of 256MiB wait at most"},
-		{"bigquery.stream.batch_bytes", "a request has 1MiB of rows at most"},
-		{"bigquery.stream.batch_age", "a row waits for others for up to 1s"},
-		{"bigquery.stream.in_flight", "4 requests are under way at most"},
-		{"bigquery.stream.ack_timeout", "an answer is waited for up to 30s"},
-		{"].replay.timeout", "a call takes guard.check_timeout at most"},
-	} {
-		if strings.HasSuffix(key, old.end) {
-			return old.instead, true
-		}
-	}
-	return "", false
-}
-
 // unknown reports a key that the struct at k does not have.
 func (d *decoder) unknown(k, at Key, n, name *yaml.Node, names []string) {
-	if instead, ok := gone(at.file); ok {
-		d.addAt(place(name), at, "the key is gone", "remove it: "+instead)
-		return
-	}
-	if now := renamed(name.Value); slices.Contains(names, now) {
-		d.addAt(place(name), at, "the key is now called "+now, "write "+now)
-		return
-	}
 	remedy := "known keys: " + strings.Join(names, ", ")
-	if meant := nearest.Word(name.Value, names); meant != "" {
+	if meant := text.Nearest(name.Value, names); meant != "" {
 		remedy = "did you mean " + Quote(meant) + "? Known keys: " + strings.Join(names, ", ")
 		if !hasKey(n, meant) {
 			// Not also "missing": the user did write it.

@@ -85,12 +85,7 @@ func checkWords(k Key) {
 		if !ok || v.String() == "" {
 			return
 		}
-		problem, known := w.words()
-		switch now := renamed(v.String()); {
-		case slices.Contains(known, v.String()):
-		case slices.Contains(known, now):
-			k.Wrong(Quote(v.String())+" is now called "+Quote(now), "write "+now)
-		default:
+		if problem, known := w.words(); !slices.Contains(known, v.String()) {
 			k.Wrong(Quote(v.String())+" "+problem, choose(v.String(), known...))
 		}
 	}

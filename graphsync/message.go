@@ -5,7 +5,6 @@ package graphsync
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -24,13 +23,8 @@ func bringsResults(e *record.Event) bool {
 	for _, p := range parts {
 		var of struct {
 			Response json.RawMessage `json:"function_response"`
-			// Rows of earlier versions name calls and answers alike.
-			Name *string `json:"function_name"`
 		}
-		if json.Unmarshal([]byte(p.Attributes.String), &of) != nil {
-			return false
-		}
-		if of.Response == nil && (of.Name == nil || !strings.HasPrefix(p.Text.String, "Function response: ")) {
+		if json.Unmarshal([]byte(p.Attributes.String), &of) != nil || of.Response == nil {
 			return false
 		}
 	}

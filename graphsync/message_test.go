@@ -16,7 +16,6 @@ func TestMessagesThatAnswerNameNothing(t *testing.T) {
 	const (
 		text   = `{"mime_type":"text/plain","text":"Strava Routes","part_attributes":"{}"}`
 		answer = `{"mime_type":"application/json","text":"Function response: buy","part_attributes":"{\"function_response\":{\"name\":\"buy\"}}"}`
-		former = `{"mime_type":"application/json","text":"Function response: buy","part_attributes":"{\"function_name\":\"buy\"}"}`
 		call   = `{"mime_type":"application/json","text":"Function: buy","part_attributes":"{\"function_name\":\"buy\"}"}`
 		looks  = `{"mime_type":"text/plain","text":"Function response: buy","part_attributes":"{}"}`
 	)
@@ -30,7 +29,6 @@ func TestMessagesThatAnswerNameNothing(t *testing.T) {
 		"a text, its parts not kept":  {"Strava Routes", "", []string{"Strava Routes"}, 0},
 		"an answer":                   {"Function response: buy", "[" + answer + "]", nil, 0},
 		"answers":                     {"Function response: buy | Function response: buy", "[" + answer + "," + answer + "]", nil, 0},
-		"an answer in a former row":   {"", "[" + former + "]", nil, 0},
 		"an answer and a text":        {"Function response: buy | Strava Routes", "[" + answer + "," + text + "]", []string{"Function response: buy | Strava Routes"}, 0},
 		"a text that looks like one":  {"Function response: buy", "[" + looks + "]", []string{"Function response: buy"}, 0},
 		"a call":                      {"", "[" + call + "]", nil, 1},

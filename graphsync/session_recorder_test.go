@@ -11,12 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -185,21 +182,14 @@ func compile(t testing.TB, rules []config.Extract) *graphsync.Extractor {
 	return x
 }
 
-// build returns the graph of the rows, which is the same however they name calls.
+// build returns the graph of the rows.
 func build(t testing.TB, rows []record.Event) *graphsync.Graph {
 	t.Helper()
 	found := compile(t, adRules()).Extract(rows)
 	for _, f := range found.Failed {
 		t.Errorf("extraction: %v", f.Error())
 	}
-	g, former := graphsync.Build(rows, found.Entities), graphsync.Build(rowtest.Formerly(rows), found.Entities)
-	if diff := gocmp.Diff(g.Nodes(), former.Nodes()); diff != "" {
-		t.Errorf("nodes of the rows as they were named before (-now +then):\n%s", diff)
-	}
-	if diff := gocmp.Diff(g.Edges(), former.Edges()); diff != "" {
-		t.Errorf("edges of the rows as they were named before (-now +then):\n%s", diff)
-	}
-	return g
+	return graphsync.Build(rows, found.Entities)
 }
 
 // edges returns the edges of a kind as "from>to" of span ids, in order.

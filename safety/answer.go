@@ -168,7 +168,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		return out, nil
 	}
 	if a.State == StateApproved && ans.Override == "" {
-		out.Accepted = a.Consented(approver) || len(a.Consents) == 0 && same(a.Approver, approver)
+		out.Accepted = a.Consented(approver)
 		if !out.Accepted {
 			out.Reason = CodeNotPending
 		}

@@ -145,23 +145,6 @@ func TestUnseenIsShown(t *testing.T) {
 	}
 }
 
-// A request of an earlier version is to be asked again.
-func TestEarlierVersion(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	a.ID, a.RunID, a.CallID, a.ConfirmationID = "earlier", "run-0", "call-0", "conf-0"
-	// That of the default policy before arguments and claims were told from readings.
-	a.PolicyVersion = "d9677312bfc63a3bc1889e9ab0801dff4c57ff2a9fff275cee0824e88cf88c08"
-	if err := b.ledger.Create(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	out, err := b.guard.Answer(t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-0", Confirmed: true, RunID: "run-2"})
-	if err != nil || out.Accepted {
-		t.Fatalf("%+v, %v", out, err)
-	}
-	said(t, out.Report, "policy_changed: the request was asked under another policy, or by another version; ask again")
-}
-
 // The values that a check found in place of others are for the record.
 func TestDrifted(t *testing.T) {
 	amount := called("$5", entity.Entity{Source: entity.SourceRule, Norm: usd("$5"), Attributes: values{"price": usd("$5")}})

@@ -17,7 +17,7 @@ func TestExtractCommand(t *testing.T) {
 	if err := os.WriteFile("model.yaml", []byte("bigquery:\n  project: my-project\n  dataset: agents\n  extract:\n    model: gemini-2.5-flash\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("legacy.yaml", []byte("bigquery:\n  project: my-project\n  dataset: agents\n  extract:\n    model: my-project.models.gemini\n"), 0o600); err != nil {
+	if err := os.WriteFile("remote.yaml", []byte("bigquery:\n  project: my-project\n  dataset: agents\n  extract:\n    model: my-project.models.gemini\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server := taking(t)
@@ -28,7 +28,7 @@ func TestExtractCommand(t *testing.T) {
 	}{
 		{"extract --help", exitOK, []string{"contextgraph extract --since 24h --dry-run", "never changed or removed"}},
 		{"extract --project my-project --dataset agents", exitError, []string{"no model is configured", "extract.model"}},
-		{"extract --config legacy.yaml", exitError, []string{"remote model of BigQuery ML"}},
+		{"extract --config remote.yaml", exitError, []string{"remote model of BigQuery ML"}},
 		{"extract --config model.yaml --app shop", exitUsage, []string{"give --session too"}},
 		{"extract --config model.yaml --since soon", exitUsage, []string{"7d"}},
 		{"extract --config model.yaml --answers agent_events", exitError, []string{"extract_..._answers"}},

@@ -8,58 +8,15 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// TestExportIsWhatWasImported: rows go through a journal and come out the same, byte for
-// byte.
-func TestExportIsWhatWasImported(t *testing.T) {
-	demo(t)
-	want, err := os.ReadFile(rowsFileFrom(t, "demo.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("first.ndjson", want, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, stderr := runCommand(t, "import", "first.ndjson", "--journal", "again.db"); code != exitOK {
-		t.Fatal(stderr)
-	}
-	code, stdout, stderr := runCommand(t, "export", "--all", "--journal", "again.db")
-	if code != exitOK {
-		t.Fatal(stderr)
-	}
-	if diff := cmp.Diff(string(want), stdout); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	events := func(db string) []record.Event {
-		j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: db}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer j.Close(t.Context())
-		rows, err := j.Events(t.Context(), nike)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows
-	}
-	if diff := cmp.Diff(events("demo.db"), events("again.db")); diff != "" {
-		t.Errorf("journals differ (-first +again):\n%s", diff)
-	}
-}
 
 // TestExportHasTheColumnsOfTheTable: those of the row contract, in their order.
 func TestExportHasTheColumnsOfTheTable(t *testing.T) {
@@ -182,77 +139,6 @@ func TestProgress(t *testing.T) {
 		if strings.Contains(stderr, "graphs: 3 of 3\n") != terminal || strings.Contains(stdout, "graphs") {
 			t.Errorf("terminal %v: %q", terminal, stderr)
 		}
-	}
-}
-
-// TestImportFromPython: rows as the plugin for Python and BigQuery's exports write them.
-func TestImportFromPython(t *testing.T) {
-	python, err := os.ReadFile("testdata/python.ndjson")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("python.ndjson", python, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, stderr := runCommand(t, "import", "python.ndjson", "--journal", "python.db"); code != exitError || !strings.Contains(stderr, "--app") {
-		t.Errorf("without an application: %d: %s", code, stderr)
-	}
-	code, stdout, stderr := runCommand(t, "import", "python.ndjson", "--journal", "python.db", "--app", "helpdesk")
-	if code != exitOK {
-		t.Fatalf("%d: %s", code, stderr)
-	}
-	golden(t, dir, "import-python.txt", stdout+"-- stderr --\n"+stderr)
-	code, stdout, stderr = runCommand(t, "trace", "py-1", "--journal", "python.db")
-	if code != exitOK {
-		t.Fatalf("%d: %s", code, stderr)
-	}
-	golden(t, dir, "trace-python.txt", stdout+"-- stderr --\n"+stderr)
-}
-
-// TestPythonGraphIsSynced: the graph of rows with every flaw that those of the plugin for
-// Python have gets to a dataset, and their page is written.
-func TestPythonGraphIsSynced(t *testing.T) {
-	rows, err := filepath.Abs(filepath.Join("testdata", "python-events.ndjson"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(t.TempDir())
-	code, stdout, stderr := runCommand(t, "import", rows, "--output", "json")
-	var got imported
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
-		t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
-	}
-	problems := make(map[string]int)
-	for _, s := range got.Sessions {
-		for _, p := range s.Problems {
-			problems[s.Session.ID+" "+p.Kind] = p.Count
-		}
-	}
-	want := map[string]int{
-		"py-campaign missing_parent": 5, "py-campaign no_span": 2, "py-campaign no_trace": 1, "py-campaign unanswered_call": 1, "py-campaign truncated": 1,
-		"py-bare missing_parent": 2, "py-bare no_span": 7, "py-bare no_trace": 7,
-	}
-	if diff := cmp.Diff(want, problems); got.Rows != 45 || got.Stored != 45 || diff != "" {
-		t.Errorf("%d rows, %d stored; problems (-want +got):\n%s", got.Rows, got.Stored, diff)
-	}
-	code, stdout, stderr = in(t, taking(t), "sync", "--all", "--since", "36500d", "--project", "my-project", "--dataset", "agents")
-	if code != exitOK || !strings.Contains(stdout, "py-campaign of ann in adcp: 13 steps, ") || !strings.Contains(stdout, "py-bare of  in adcp: 7 steps, ") || !strings.Contains(stdout, "2 sessions, ") {
-		t.Errorf("sync: %d: %s%s", code, stdout, stderr)
-	}
-	if code, _, stderr := runCommand(t, "view", "--all"); code != exitOK {
-		t.Errorf("view: %d: %s", code, stderr)
-	}
-	page, err := os.ReadFile(defaultPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if data := string(viewertest.Data(t, string(page))); !strings.Contains(data, `"kind":"missing_parent"`) || !strings.Contains(data, "py-bare") {
-		t.Errorf("the page holds %s", data)
 	}
 }
 

@@ -37,9 +37,9 @@ entities in results and arguments, and a checker for each type. It prints YAML t
 corrected. With --flows it also writes two flows into a folder, to be tried with contextgraph test.
 
 Without it, init creates the parts of the dataset that are missing: the dataset itself, the table of
-events, the tables of the graph, the views and the property graph. Tables of an older
-version or of the plugin for Python get the columns that they lack. Nothing is dropped or
-retyped, and no row is touched. It can be run again at any time.`,
+events, the tables of the graph, the views and the property graph. A table of events of the
+plugin for Python gets the columns that it lacks. Any other table of another form is an error.
+Nothing is dropped or retyped, and no row is touched. It can be run again at any time.`,
 		Example: `  contextgraph init
   contextgraph init --project my-project --dataset agents --location EU
   contextgraph init --dry-run            # the statements for what is missing

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -57,25 +56,6 @@ func TestInterrupted(t *testing.T) {
 	}
 	if _, err := os.Stat("new.db"); err == nil {
 		t.Error("an import that read nothing made a journal")
-	}
-}
-
-// TestEmptyFileIsNoJournal: looking at one does not make it one.
-func TestEmptyFileIsNoJournal(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile(config.Default().Journal.Path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range []string{"sessions", "trace s1", "check s1", "stats", "export --all", "view", "serve --addr 127.0.0.1:0"} {
-		if code, stdout, stderr := in(t, nil, strings.Fields(args)...); code != exitError || stdout != "" || !strings.Contains(stderr, "contextgraph.db is empty") {
-			t.Errorf("contextgraph %s = %d: %s%s", args, code, stdout, stderr)
-		}
-	}
-	if code, stdout, _ := in(t, nil, "doctor"); code != exitOK || !strings.Contains(stdout, "nothing was recorded in it yet") {
-		t.Errorf("doctor = %d: %s", code, stdout)
-	}
-	if info, err := os.Stat(config.Default().Journal.Path); err != nil || info.Size() != 0 {
-		t.Errorf("the file: %v, %v", info, err)
 	}
 }
 

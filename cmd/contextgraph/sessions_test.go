@@ -16,26 +16,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// TestEveryCommandSaysWhatItDoes: that its examples parse is in TestExamples.
-func TestEveryCommandSaysWhatItDoes(t *testing.T) {
-	seen := 0
-	commands((&app{}).root(), func(c *cobra.Command) {
-		seen++
-		if c.Short == "" || len(c.Long) < 80 || c.Example == "" {
-			t.Errorf("%s: short %q, %d characters of long help, example %q", c.CommandPath(), c.Short, len(c.Long), c.Example)
-		}
-	})
-	if seen < 12 {
-		t.Errorf("only %d commands", seen)
-	}
-}
 
 // TestDocs: docs/cli.md names every command and every flag.
 func TestDocs(t *testing.T) {
@@ -269,21 +254,6 @@ func TestJSONContract(t *testing.T) {
 	for _, args := range []string{"sessions --app nobody", "approvals --app nobody", "why chat-1"} {
 		if code, stdout, _ := runCommand(t, append(strings.Fields(args), "--journal", "demo.db", "--output", "json")...); code != exitOK || !json.Valid([]byte(stdout)) || strings.Contains(stdout, "null") {
 			t.Errorf("%s: nothing is %q", args, stdout)
-		}
-	}
-}
-
-func TestVersion(t *testing.T) {
-	code, stdout, stderr := runCommand(t, "--version")
-	if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "contextgraph ") || !strings.Contains(stdout, "go1.") {
-		t.Errorf("%d: %q%s", code, stdout, stderr)
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if code, stdout, stderr := runCommand(t, "completion", shell); code != exitOK || !strings.Contains(stdout, "contextgraph") {
-			t.Errorf("%s: %d: %.100s%s", shell, code, stdout, stderr)
 		}
 	}
 }

@@ -11,7 +11,7 @@
 // instance. Rows are delivered at least once: SQL of your own reads the view agent_events_unique or
 // a typed view, which show each event once.
 //
-// Everything else is a method of [Dataset]: [Dataset.Init] creates and upgrades,
+// Everything else is a method of [Dataset]: [Dataset.Init] makes what is missing,
 // [GraphWriter.Write] brings a graph, [Dataset.Extract] lets a model find entities,
 // [Dataset.Resend] sends rows again that were refused, and the questions are
 // [Dataset.ReasoningChain], [Dataset.ExplainDecision], [Dataset.CausalChain],

@@ -48,7 +48,7 @@ type InitObject struct {
 	Kind    warehouse.Kind
 	Name    string
 	Outcome Outcome
-	// Added are the columns that a table got, with dots between a column and its
+	// Added are the columns that the table of events got, with dots between a column and its
 	// fields.
 	Added []string
 	// Err is why it failed.
@@ -74,11 +74,11 @@ func (r InitReport) Changed() bool {
 	return false
 }
 
-// Init creates what is missing in the dataset, and the dataset, and upgrades what an
-// older version or the plugin for Python made. It only adds: no column is dropped,
-// retyped or moved, and no row is touched. The graph of an earlier version is copied to where
-// it stands now. An object of somebody else with a name of contextgraph stays and is an error, unless it
-// is a typed view of the plugin for Python. Init can be run again, and by several processes at a time. In a dataset that a newer version made it changes nothing.
+// Init creates what is missing in the dataset, and the dataset. To a table of events of the plugin
+// for Python it adds the columns that it lacks: no column is dropped, retyped or moved, and no row
+// is touched. Anything else that has a name of contextgraph and another form stays as it is and is
+// an error, unless it is a typed view of the plugin for Python. Init can be run again, and by
+// several processes at a time. In a dataset that a newer version made it changes nothing.
 //
 // An object that fails does not keep the others from being made; what needs it is
 // skipped, and the error names all that failed. The labels by which the dataset is known
@@ -132,9 +132,6 @@ func (in *initialization) run(ctx context.Context) error {
 			made[def.Name] = in.do(ctx, def.Kind, def.Name, func(ctx context.Context, o *InitObject) error {
 				return in.ensureTable(ctx, def.Table, o)
 			})
-			if def.Name == warehouse.SessionGraphs && made[def.Name] {
-				in.copyGraph(ctx, md)
-			}
 		case warehouse.KindView:
 			if !made[def.View.Table] {
 				in.add(InitObject{Kind: def.Kind, Name: def.Name, Outcome: Skipped})

@@ -4,6 +4,8 @@
 package bigquery
 
 import (
+	"strings"
+
 	bq "cloud.google.com/go/bigquery"
 
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -12,8 +14,8 @@ import (
 const dropOrRename = "drop or rename it, or use another dataset (bigquery.dataset)"
 
 // foreignTable returns a [ConflictError] for what has the name of a table and is none of
-// contextgraph. The table of events may be that of the plugin for Python. The others have had the
-// columns that are required from the beginning, because BigQuery adds none.
+// contextgraph. The table of events may be that of the plugin for Python, which gets what it lacks.
+// Any other table lacks nothing.
 func (d *Dataset) foreignTable(t warehouse.Table, md *bq.TableMetadata) error {
 	if md.Type != "" && md.Type != bq.RegularTable {
 		return &ConflictError{Object: t.Name, Found: "a " + string(md.Type), Want: "a TABLE", Remedy: dropOrRename}
@@ -22,8 +24,8 @@ func (d *Dataset) foreignTable(t warehouse.Table, md *bq.TableMetadata) error {
 		return nil
 	}
 	m, _ := mergeSchema(md.Schema, t)
-	for _, c := range m.required {
-		return &ConflictError{Object: t.Name, Found: "a table without the column " + c, Want: "that of contextgraph", Remedy: dropOrRename}
+	if len(m.added) > 0 {
+		return &ConflictError{Object: t.Name, Found: "a table without " + strings.Join(m.added, ", "), Want: "that of contextgraph", Remedy: dropOrRename}
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (in *initialization) ensure(ctx context.Context, name string, o *InitObject
 	return fmt.Errorf("it was changed by others %d times in a row: %w", raceAttempts, err)
 }
 
-// ensureTable creates or upgrades a table. Columns are added by a statement, which
+// ensureTable creates a table, or adds to one of the plugin for Python. Columns are added by a statement, which
 // touches nothing else and does nothing where another process was faster. A field of a
 // STRUCT can only be added by writing the whole schema, so that is done where a field is
 // missing and not else: what this version of the client does not know of a column is lost

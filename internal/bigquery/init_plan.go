@@ -28,17 +28,13 @@ func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, 
 		return nil, nil, err
 	}
 	if _, err := d.metadata(ctx); HasStatus(err, 404) {
-		return all, nil, nil // nothing to copy, and no graph of anybody
+		return all, nil, nil // and no graph of anybody
 	} else if err != nil {
 		return nil, nil, d.explain("dataset "+d.names.Dataset(), err)
 	}
 	p := plan{d: d, labels: all[len(all)-1].Labels, out: []warehouse.Definition{}}
 	for _, def := range all {
-		err := p.add(ctx, def)
-		if err == nil && def.Kind == warehouse.KindTable && def.Name == warehouse.SessionGraphs {
-			err = p.copyGraph(ctx)
-		}
-		if err != nil {
+		if err := p.add(ctx, def); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -99,18 +95,6 @@ func (p *plan) graph(ctx context.Context, def warehouse.Definition) error {
 	}
 	def.SQL, err = p.d.names.CreateGraph(found == graphOwn)
 	p.out = append(p.out, def)
-	return err
-}
-
-// copyGraph adds the statement that copies the graph of an earlier version.
-func (p *plan) copyGraph(ctx context.Context) error {
-	whole, notes, err := p.d.legacy(ctx, p.events)
-	p.notes = append(p.notes, notes...)
-	if !whole {
-		return err
-	}
-	text, err := p.d.names.Statement(copyStatement, nil)
-	p.out = append(p.out, warehouse.Definition{Kind: warehouse.KindRows, Name: warehouse.SessionGraphs, SQL: text})
 	return err
 }
 

@@ -61,9 +61,9 @@ type merged struct {
 	// there, with their path.
 	columns []warehouse.Column
 	fields  []string
-	// added are the paths of both, required those of columns that were to be REQUIRED.
-	added, required []string
-	conflicts       []error
+	// added are the paths of both.
+	added     []string
+	conflicts []error
 }
 
 // mergeSchema adds to the schema of a table what t has and it lacks. Columns that are
@@ -85,9 +85,6 @@ func (m *merged) merge(have bq.Schema, want []warehouse.Column, path string) bq.
 	for _, c := range want {
 		at := slices.IndexFunc(out, func(f *bq.FieldSchema) bool { return strings.EqualFold(f.Name, c.Name) })
 		if at < 0 {
-			if path == "" && c.Mode == "REQUIRED" {
-				m.required = append(m.required, c.Name)
-			}
 			c.Mode = nullable(c.Mode)
 			out = append(out, fieldOf(c))
 			m.added = append(m.added, path+c.Name)

@@ -85,14 +85,14 @@ func TestInitFromNothing(t *testing.T) {
 	if diff := cmp.Diff(r.Objects, progress); diff != "" {
 		t.Errorf("progress:\n%s", diff)
 	}
-	if s.location != "europe-west3" {
-		t.Errorf("the dataset is in %q", s.location)
+	if s.location != "europe-west3" || s.graphs != 1 {
+		t.Errorf("the dataset is in %q, and %d statements made the graph", s.location, s.graphs)
 	}
 	events := s.tables["agent_events"]
 	if p := events.TimePartitioning; p.Type != "DAY" || p.Field != "timestamp" {
 		t.Errorf("partitions: %+v", p)
 	}
-	if events.Labels["adk_schema_version"] != "2" || events.Labels["contextgraph_schema_version"] != "2" || events.Labels["contextgraph_graph"] == "" {
+	if events.Labels["adk_schema_version"] != "2" || events.Labels["contextgraph_schema_version"] != "1" || events.Labels["contextgraph_graph"] == "" {
 		t.Errorf("labels: %v", events.Labels)
 	}
 	writes, _ := s.sent()
@@ -217,6 +217,38 @@ func TestInitStopsAtForeignObjects(t *testing.T) {
 	}
 }
 
+// A table of graphs of another layout is refused, whatever it lacks, and stays as it is.
+func TestInitRefusesAnotherLayout(t *testing.T) {
+	for lacks, drop := range map[string]func(*api.Table){
+		"sync_id": func(g *api.Table) {
+			g.Schema.Fields = slices.DeleteFunc(g.Schema.Fields, func(f *api.TableFieldSchema) bool { return f.Name == "sync_id" })
+		},
+		"nodes.checks": func(g *api.Table) {
+			nodes := g.Schema.Fields[len(g.Schema.Fields)-1]
+			nodes.Fields = slices.DeleteFunc(nodes.Fields, func(f *api.TableFieldSchema) bool { return f.Name == "checks" })
+		},
+	} {
+		t.Run(lacks, func(t *testing.T) {
+			s, server := newService(t)
+			d := connect(t, server, nil)
+			initialize(t, d, bigquery.InitOptions{})
+			drop(s.tables[warehouse.SessionGraphs])
+			s.sent()
+			want := "session_graphs is a table without " + lacks
+			var conflict *bigquery.ConflictError
+			if _, err := d.Init(t.Context(), bigquery.InitOptions{}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), want) || conflict.Remedy == "" {
+				t.Errorf("Init: %v, want %q with a remedy", err, want)
+			}
+			if statements, _, err := d.Plan(t.Context()); !errors.As(err, &conflict) || len(statements) > 0 {
+				t.Errorf("Plan: %v, %v", statements, err)
+			}
+			if writes, _ := s.sent(); len(writes) > 0 {
+				t.Errorf("Init sent %v", writes)
+			}
+		})
+	}
+}
+
 // A graph of contextgraph is replaced when its definition is another one, and only then.
 func TestInitReplacesItsGraph(t *testing.T) {
 	s, server := newService(t)
@@ -228,86 +260,6 @@ func TestInitReplacesItsGraph(t *testing.T) {
 	initialize(t, d, bigquery.InitOptions{})
 	if !strings.Contains(s.graph, "OR REPLACE") {
 		t.Errorf("statement: %s", s.graph)
-	}
-}
-
-// legacy are the tables of the graph of an earlier version; python those of the SDK for Python.
-func legacy(s *service, version string, python ...string) {
-	for name, columns := range map[string]string{
-		"tech_nodes": "node_key requests", "caused_edges": "edge_key", "extracted_biz_nodes": "biz_node_id biz_key sightings",
-		"context_cross_links": "link_id link_key first_evaluated_at", "world_change_checks": "check_id node_key",
-	} {
-		if slices.Contains(python, name) {
-			columns, _, _ = strings.Cut(columns, " ")
-		}
-		t := oldEvents()
-		t.TableReference.TableId, t.Labels, t.Schema = name, nil, &api.TableSchema{}
-		for _, c := range strings.Fields(columns) {
-			t.Schema.Fields = append(t.Schema.Fields, &api.TableFieldSchema{Name: c, Type: "STRING"})
-		}
-		s.put(t)
-	}
-	if version != "" {
-		events := oldEvents()
-		events.Labels["contextgraph_schema_version"] = version
-		s.put(events)
-	}
-}
-
-func TestInitCopiesTheGraphOfEarlierTables(t *testing.T) {
-	for name, test := range map[string]struct {
-		set   func(*service)
-		copy  bool
-		notes []string
-	}{
-		"of contextgraph": {func(s *service) { legacy(s, "1") }, true, []string{"copied into session_graphs once"}},
-		"interrupted":     {func(s *service) { legacy(s, "") }, true, []string{"copied into session_graphs once"}},
-		"of the SDK": {func(s *service) {
-			legacy(s, "", "extracted_biz_nodes", "context_cross_links")
-			delete(s.tables, "tech_nodes")
-			delete(s.tables, "caused_edges")
-			delete(s.tables, "world_change_checks")
-		}, false, []string{"extracted_biz_nodes, context_cross_links are those of another program"}},
-		"not complete": {func(s *service) {
-			legacy(s, "1", "extracted_biz_nodes")
-		}, false, []string{"not complete", "extracted_biz_nodes are those of another program"}},
-		"past that": {func(s *service) { legacy(s, "2") }, false, nil},
-		"none":      {func(*service) {}, false, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, server := newService(t)
-			s.location, s.copiedRows = "US", 3
-			test.set(s)
-			before := maps.Clone(s.tables)
-			d := connect(t, server, nil)
-			planned, planNotes, err := d.Plan(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			i := slices.IndexFunc(planned, func(p warehouse.Definition) bool { return p.Kind == warehouse.KindRows })
-			if (i >= 0) != test.copy || i > 0 && planned[i-1].Name != warehouse.SessionGraphs {
-				t.Errorf("the copy is statement %d of the plan", i)
-			}
-			r := initialize(t, d, bigquery.InitOptions{})
-			if (s.copied == 1) != test.copy || slices.Contains(outcomes(r), "upgraded rows session_graphs") != test.copy {
-				t.Errorf("copied %d times: %v", s.copied, outcomes(r))
-			}
-			for _, notes := range [][]string{planNotes, r.Notes} {
-				for _, want := range test.notes {
-					if !strings.Contains(strings.Join(notes, "\n"), want) {
-						t.Errorf("notes %q, want %q", notes, want)
-					}
-				}
-			}
-			for name, table := range before {
-				if name != "agent_events" && s.tables[name] != table {
-					t.Errorf("table %s was changed", name)
-				}
-			}
-			if initialize(t, d, bigquery.InitOptions{}); test.copy && s.copied != 1 {
-				t.Errorf("copied %d times", s.copied)
-			}
-		})
 	}
 }
 

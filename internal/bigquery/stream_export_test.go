@@ -24,11 +24,6 @@ func WithPauses(o DatasetOptions, table, recheck time.Duration) warehouse.Opener
 // ErrGraph is the error of a graph that cannot be made.
 var ErrGraph = errGraph
 
-// SetGraphUpgrade replaces what a writer of graphs does about a table that lacks columns.
-func SetGraphUpgrade(w *GraphWriter, upgrade func(context.Context) error) {
-	w.target.(*target).upgrade = upgrade
-}
-
 // EncodeGraph returns the rows of a graph as they are sent.
 func EncodeGraph(g warehouse.SessionGraph) ([][]byte, error) {
 	parts, err := g.Parts(maxPart)

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigquery/storage/apiv1/storagepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
@@ -263,78 +263,6 @@ func each[T any](t *testing.T, tests []T, name func(T) string, run func(*testing
 	all.Wait()
 }
 
-// TestReplicateFaults streams a journal to a server that has one fault.
-func TestReplicateFaults(t *testing.T) {
-	t.Parallel()
-	type test struct {
-		name   string
-		fault  func(*writefake.Server)
-		refuse func(id string) string
-		mod    func(*replicate.Config)
-	}
-	var tests []test
-	for _, f := range writefake.Transient() {
-		tests = append(tests, test{name: f.Name, fault: func(s *writefake.Server) {
-			s.Script(writefake.Answer{}, f.Answer, writefake.Answer{}, f.Answer, f.Answer)
-		}})
-	}
-	short := func(c *replicate.Config) { c.AckTimeout = 200 * time.Millisecond }
-	held := make(chan struct{})
-	close(held)
-	bad := func(id string) string {
-		if strings.HasSuffix(id, "7") {
-			return "invalid"
-		}
-		return ""
-	}
-	refuse := func(s *writefake.Server) { s.Refuse(func(r writefake.Row) string { return bad(r.EventID) }) }
-	script := func(answers ...writefake.Answer) func(*writefake.Server) {
-		return func(s *writefake.Server) { s.Script(answers...) }
-	}
-	ok := writefake.Answer{}
-	tests = append(tests,
-		test{name: "none", fault: func(*writefake.Server) {}},
-		test{name: "late", fault: script(writefake.Answer{Delay: 30 * time.Millisecond}, ok, writefake.Answer{Delay: 10 * time.Millisecond})},
-		test{name: "silent", fault: script(ok, writefake.Answer{Silent: true}), mod: short},
-		test{name: "silent before", fault: script(ok, writefake.Answer{Silent: true, NotApplied: true}), mod: short},
-		test{name: "deaf", fault: script(writefake.Answer{Silent: true, Deaf: true}), mod: short},
-		test{name: "missing", fault: script(ok, writefake.Answer{Missing: true}), mod: short},
-		test{name: "swapped", fault: script(ok, writefake.Answer{Swapped: true}), mod: short},
-		test{name: "held", fault: script(ok, writefake.Answer{Hold: held})},
-		test{name: "row errors", fault: refuse, refuse: bad},
-		test{name: "row errors and EOF", fault: func(s *writefake.Server) {
-			refuse(s)
-			s.Schedule(writefake.Seeded(1, 3, writefake.EndAfter(nil)))
-		}, refuse: bad},
-		test{name: "whole requests refused", fault: func(s *writefake.Server) {
-			s.RefuseWhole(func(r writefake.Row) string { return bad(r.EventID) })
-		}, refuse: bad},
-		test{name: "exhausted", fault: script(ok, writefake.EndBefore(status.Error(codes.ResourceExhausted, "quota")))},
-		test{name: "exhausted in the answer", fault: script(ok, writefake.Failed(codes.ResourceExhausted, "quota"))},
-		test{name: "not found after creation", fault: func(s *writefake.Server) {
-			s.Lookups(writefake.TableNotFound("t"))
-			s.Script(writefake.EndBefore(writefake.TableNotFound("t")))
-		}},
-		test{name: "lookup unavailable", fault: func(s *writefake.Server) { s.Lookups(status.Error(codes.Unavailable, "words")) }},
-		test{name: "updated schema", fault: script(writefake.Answer{UpdatedSchema: &storagepb.TableSchema{}})},
-	)
-	each(t, tests, func(tt test) string { return tt.name }, func(t *testing.T, tt test) {
-		server := newServer(t, writefake.Options{})
-		tt.fault(server)
-		o := newOutbox(t, newJournal(t, 200, 200), server)
-		if tt.refuse != nil {
-			o.refuse = tt.refuse
-		}
-		r := o.replicator(newTarget(t, server), tt.mod)
-		defer closeReplicator(t, r)
-		if err := r.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		o.settled()
-		o.bounded(testBatch, testInFlight)
-	})
-}
-
 // TestReplicateSchema streams to a table without one of the columns, until the upgrade
 // adds it.
 func TestReplicateSchema(t *testing.T) {
@@ -399,11 +327,7 @@ func TestReplicateSchedules(t *testing.T) {
 	}
 	faults = append(faults, writefake.Answer{Delay: 5 * time.Millisecond}, writefake.Answer{Silent: true},
 		writefake.Answer{Silent: true, NotApplied: true}, writefake.Answer{Missing: true}, writefake.Answer{Swapped: true})
-	seeds := []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}
-	if testing.Short() {
-		seeds = seeds[:4]
-	}
-	each(t, seeds, func(seed uint64) string { return fmt.Sprint("seed=", seed) }, func(t *testing.T, seed uint64) {
+	each(t, slices.Collect(testsize.Seeds(t, 4, 48)), func(seed uint64) string { return fmt.Sprint("seed=", seed) }, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		refuse := none
 		server := newServer(t, writefake.Options{})

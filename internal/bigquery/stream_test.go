@@ -390,63 +390,6 @@ func TestStreamConnectFails(t *testing.T) {
 	}
 }
 
-func TestStreamDrain(t *testing.T) {
-	t.Parallel()
-	server := newServer(t, writefake.Options{})
-	target := newTarget(t, server)
-	stream := open(t, target)
-	if err := send(t, stream, rows(0, 1)); err != nil {
-		t.Fatal(err)
-	}
-	server.Drain()
-	var got *replicate.Error
-	if err := send(t, stream, rows(1, 1)); !errors.As(err, &got) || got.Class > replicate.ClassTransient {
-		t.Errorf("on the drained connection: %v", err)
-	}
-	if err := send(t, open(t, target), rows(1, 1)); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]string{eventID(0), eventID(1)}, server.EventIDs()); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-}
-
-// TestStreamStorm has a server that ends every stream for a while: nothing is left over
-// from one that keeps the next from working.
-func TestStreamStorm(t *testing.T) {
-	t.Parallel()
-	server := newServer(t, writefake.Options{})
-	target := newTarget(t, server)
-	ends := []writefake.Answer{writefake.EndBefore(nil), writefake.EndAfter(nil), writefake.EndBefore(status.Error(codes.Unavailable, "the connection is draining"))}
-	for round := range 60 {
-		server.Script(ends[round%len(ends)])
-		stream, err := target.Open(t.Context())
-		if err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
-		var waiting []replicate.Pending
-		for i := range 4 {
-			p, err := stream.Append(t.Context(), rows(i, 1))
-			if err != nil {
-				break // the stream ended before
-			}
-			waiting = append(waiting, p)
-		}
-		for _, p := range waiting {
-			var got *replicate.Error
-			if err := p.Wait(t.Context()); !errors.As(err, &got) || got.Class > replicate.ClassTransient {
-				t.Errorf("round %d: %v", round, err)
-			}
-		}
-		if err := stream.Close(); err != nil {
-			t.Errorf("round %d: Close: %v", round, err)
-		}
-	}
-	if err := send(t, open(t, target), rows(0, 4)); err != nil {
-		t.Errorf("after the storm: %v", err)
-	}
-}
-
 func TestStreamTooLarge(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, writefake.Options{})

@@ -4,7 +4,6 @@
 package bigquery_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,13 +37,14 @@ const graphStream = "projects/my-project/datasets/agents/tables/session_graphs/s
 // graphStart is the time of the first row of twoRows.
 var graphStart = time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 
-// twoRows are those of a session with two steps, an edge and an entity.
+// twoRows are those of a session with two steps, an edge and an entity, which one row shows twice.
 func twoRows(id string) []record.Event {
 	return []record.Event{
 		{EventID: id + "1", EventType: record.UserMessageReceived, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "root", Timestamp: graphStart.UnixMicro(),
 			RunID: "r", RunSeq: 1, Status: record.StatusOK},
 		{EventID: id + "2", EventType: record.ToolCompleted, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "tool", ParentSpanID: "root", Timestamp: graphStart.UnixMicro() + 1,
-			RunID: "r", RunSeq: 2, Status: record.StatusOK, Content: []byte(`{"tool":"find","result":{}}`), Attributes: []byte(`{"entities":[{"type":"Product","value":"<b>"}]}`)},
+			RunID: "r", RunSeq: 2, Status: record.StatusOK, Content: []byte(`{"tool":"find","result":{}}`),
+			Attributes: []byte(`{"entities":[{"type":"Product","value":"<b>","confidence":0.5,"artifact_uri":"gs://plans/b"},{"type":"Product","value":"<b>","confidence":0.9,"artifact_uri":"gs://plans/b"}]}`)},
 	}
 }
 
@@ -96,8 +96,15 @@ func TestGraphWriter(t *testing.T) {
 	if diff := gocmp.Diff(want, first); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}
+	if found, _ := steps[0].(map[string]any)["entities"].([]any); len(found) != 0 {
+		t.Errorf("a step that saw nothing has the entities %v", found)
+	}
 	tool := steps[1].(map[string]any)
-	if tool["span_id"] != "tool" || len(tool["caused_by"].([]any)) != 1 || tool["entities"].([]any)[0].(map[string]any)["node_value"] != "<b>" {
+	entities := tool["entities"].([]any)
+	if e := entities[0].(map[string]any); len(entities) != 1 || e["node_value"] != "<b>" || e["node_type"] != "Product" || e["confidence"] != 0.9 || e["artifact_uri"] != "gs://plans/b" {
+		t.Errorf("entities %v, want one Product <b> with its document and the greatest confidence", entities)
+	}
+	if tool["span_id"] != "tool" || len(tool["caused_by"].([]any)) != 1 {
 		t.Errorf("step %v", tool)
 	}
 }
@@ -182,28 +189,6 @@ func TestGraphWriterTriesAgain(t *testing.T) {
 	_, err := writeGraph(t, newDataset(t, newServer(t, writefake.Options{}), nil), warehouse.SessionGraph{Session: named("s1")})
 	if !errors.Is(err, warehouse.ErrNoRows) {
 		t.Errorf("a graph without steps: %v", err)
-	}
-}
-
-// Columns that the table lacks are added before the graph is sent again.
-func TestGraphWriterUpgrades(t *testing.T) {
-	t.Parallel()
-	server := newServer(t, writefake.Options{})
-	server.SetColumns("app_name")
-	w := newDataset(t, server, nil).GraphWriter()
-	defer w.Close()
-	upgrades := 0
-	bigquery.SetGraphUpgrade(w, func(context.Context) error {
-		upgrades++
-		var names []string
-		for _, c := range warehouse.SessionGraphsTable().Columns {
-			names = append(names, c.Name)
-		}
-		server.SetColumns(names...)
-		return nil
-	})
-	if _, err := w.Write(t.Context(), oneGraph(t)); err != nil || upgrades != 1 || len(server.Rows()) != 1 {
-		t.Errorf("%d upgrades, %d rows, %v", upgrades, len(server.Rows()), err)
 	}
 }
 

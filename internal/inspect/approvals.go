@@ -158,7 +158,7 @@ func (c *collector) request(r *row, at int, kind string) {
 	}
 	q.guarded = q.ID != ""
 	if q.Requester == nil && q.guarded {
-		q.Requester = &Requester{Name: q.Session.User} // as all were in earlier versions
+		q.Requester = &Requester{Name: q.Session.User} // the row names nobody
 	}
 	q.Enforced = q.guarded && (r.ADK.Enforced == nil || *r.ADK.Enforced)
 	if !q.guarded {

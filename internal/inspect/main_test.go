@@ -9,12 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -158,20 +154,11 @@ func (s *script) over(run string) *script {
 	return s.row(record.InvocationCompleted, "root-"+run, "")
 }
 
-// see makes a session of the rows. It says the same however they name calls.
+// see makes a session of the rows.
 func (s *script) see(now time.Time, ledger ...safety.Approval) *inspect.Session {
 	s.tb.Helper()
-	got, former := s.seen(s.rows, now, ledger), s.seen(rowtest.Formerly(s.rows), now, ledger)
-	if diff := cmp.Diff(got, former, cmpopts.IgnoreFields(inspect.Session{}, "Rows")); diff != "" {
-		s.tb.Errorf("session of the rows as they were named before (-now +then):\n%s", diff)
-	}
-	return got
-}
-
-func (s *script) seen(rows []record.Event, now time.Time, ledger []safety.Approval) *inspect.Session {
-	s.tb.Helper()
 	var x *graphsync.Extractor
-	got, err := inspect.New(inspect.Record{Session: s.session, Rows: rows, Entities: x.Extract(rows).Entities, Approvals: ledger}, now)
+	got, err := inspect.New(inspect.Record{Session: s.session, Rows: s.rows, Entities: x.Extract(s.rows).Entities, Approvals: ledger}, now)
 	if err != nil {
 		s.tb.Fatal(err)
 	}

@@ -5,13 +5,13 @@ package replicate_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
@@ -105,62 +105,14 @@ func TestJournal(t *testing.T) {
 	finish(t, again)
 }
 
-// Two processes have one file: one sends what both record, and when it is closed the
-// other one takes over.
-func TestJournalOfTwoProcesses(t *testing.T) {
-	path := journaltest.Path(t)
-	one, two := openJournal(t, path), openJournal(t, path)
-	table := newTable(t)
-	quick := func(c *replicate.Config) {
-		c.BatchAge, c.Poll = 10*time.Millisecond, 10*time.Millisecond
-	}
-	first := start(t, one.Outbox(destination), table, quick)
-	recordRows(t, one, row("a", 1, 10))
-	if err := first.Flush(soon(t)); err != nil {
-		t.Fatal(err)
-	}
-	second := start(t, two.Outbox(destination), table, quick)
-	recordRows(t, two, row("b", 1, 10))
-	if err := second.Flush(soon(t)); err != nil {
-		t.Fatal(err)
-	}
-	if n := first.Status().Acknowledged; n != 2 || second.Status().Active {
-		t.Errorf("the first process sent %d rows, want 2", n)
-	}
-	finish(t, first)
-	recordRows(t, two, row("b", 2, 10))
-	if err := second.Flush(soon(t)); err != nil {
-		t.Fatal(err)
-	}
-	wantRows(t, table, 3, 3)
-	finish(t, second)
-}
-
-// A journal that is closed too early is no reason to hang.
-func TestJournalClosedFirst(t *testing.T) {
-	j := openJournal(t, journaltest.Path(t))
-	table := newTable(t)
-	table.respond = func(call) outcome { return outcome{never: true} }
-	recordRows(t, j, row("a", 1, 10))
-	r := start(t, j.Outbox(destination), table, nil)
-	closeJournal(t, j)
-	if err := r.Flush(soon(t)); !errors.Is(err, journal.ErrClosed) {
-		t.Errorf("Flush() = %v, want journal.ErrClosed", err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if err := r.Close(ctx); err == nil {
-		t.Error("Close() = nil with a row that was not sent")
-	}
-}
-
 // A burst of rows lands, each once, with answers after 20 ms.
 func TestBurst(t *testing.T) {
 	j := openJournal(t, journaltest.Path(t))
 	table := newTable(t)
 	table.respond = func(call) outcome { return taken(20 * time.Millisecond) }
 	r := start(t, j.Outbox(destination), table, nil)
-	for i := range burst() {
+	n := testsize.Rounds(t, 5_000, 50_000)
+	for i := range n {
 		for e := row("a", i+1, 300); !j.Append(e); {
 			if err := j.Flush(soon(t)); err != nil {
 				t.Fatal(err)
@@ -173,7 +125,7 @@ func TestBurst(t *testing.T) {
 	if err := r.Flush(soon(t)); err != nil {
 		t.Fatal(err)
 	}
-	wantRows(t, table, burst(), burst())
+	wantRows(t, table, n, n)
 	finish(t, r)
 }
 

@@ -6,7 +6,6 @@ package replicate_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -15,23 +14,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 )
-
-var onlySeed = flag.Uint64("seed", 0, "try the random schedule of this seed alone")
 
 // Whatever the table does, and however often processes die: every row lands or is a dead
 // letter for a reason, only bad rows are, the rows of a session are sent in their order,
 // the cursor passes no row that is not settled, memory is bounded, and no goroutine is
 // left. What checks order is in Append, what checks the cursor in Advance.
 func TestRandomSchedules(t *testing.T) {
-	if *onlySeed != 0 {
-		randomSchedule(t, *onlySeed)
-		return
-	}
-	for seed := range uint64(schedules()) {
-		if randomSchedule(t, seed+1); t.Failed() {
-			t.Fatalf("it fails with seed %d: repeat it with -run %s -seed %d", seed+1, t.Name(), seed+1)
+	for seed := range testsize.Seeds(t, 150, 5000) {
+		if randomSchedule(t, seed); t.Failed() {
+			t.Fatalf("it fails with seed %d", seed)
 		}
 	}
 }

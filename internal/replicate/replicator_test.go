@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -463,29 +462,6 @@ func TestCloseWithoutTime(t *testing.T) {
 		if m.owner != "" {
 			t.Errorf("the lease is still with %q", m.owner)
 		}
-	})
-}
-
-// Flush and Close may be called by many at a time.
-func TestConcurrentCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		table := newTable(t)
-		table.respond = func(call) outcome { return taken(time.Second) }
-		m := newMemory(t, table)
-		r := start(t, m, table, nil)
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				m.add(row(string(rune('a'+i)), 1, 10))
-				flush(t, r)
-				if s := r.Status(); s.LastError != nil {
-					t.Errorf("Status() = %+v", s)
-				}
-				finish(t, r)
-			})
-		}
-		wg.Wait()
-		wantRows(t, table, 8, 8)
 	})
 }
 

@@ -17,9 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -452,33 +450,8 @@ func TestStatusAfterClose(t *testing.T) {
 	})
 }
 
-// When the journal was closed first, Close says what is left and does not wait: nothing
-// could be noted any more.
-func TestCloseAfterTheJournal(t *testing.T) {
-	table := newTable(t)
-	table.respond = func(call) outcome { return outcome{never: true} }
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := start(t, j.Outbox("x"), table, nil)
-	j.Append(row("a", 1, 10))
-	if err := j.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	// A context without an end: only the reason makes it return.
-	if err := r.Close(context.Background()); !errors.Is(err, journal.ErrClosed) {
-		t.Errorf("Close() = %v, want %v", err, journal.ErrClosed)
-	}
-	if err := r.Flush(t.Context()); !errors.Is(err, replicate.ErrClosed) {
-		t.Errorf("Flush() = %v", err)
-	}
-}
-
-// The same, and it takes no time.
+// When the journal was closed first, Close says what is left and takes no time: nothing could be
+// noted any more.
 func TestCloseOfAClosedSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := newTable(t)

@@ -6,7 +6,6 @@
 package rowtest
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -105,13 +104,4 @@ func Field(t testing.TB, doc []byte, path ...string) any {
 		v = m[p]
 	}
 	return v
-}
-
-// Formerly returns the rows as earlier versions named the calls in them.
-func Formerly(rows []record.Event) []record.Event {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		rows[i].Attributes = bytes.ReplaceAll(rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
-	}
-	return rows
 }

@@ -114,8 +114,8 @@ func (a *Attributes) Read(text []byte) error {
 }
 
 // CallIDs are the members of attributes.adk that tell which call a row is about. A row has
-// its call in call_id. Rows of earlier versions have it in function_call_id, as rows of the
-// Python plugin do where a tool pauses and where the result comes that ends the pause.
+// its call in call_id. Rows of the Python plugin have it in function_call_id, where a tool pauses
+// and where the result comes that ends the pause.
 type CallIDs struct {
 	Call         Scalar `json:"call_id"`
 	FunctionCall Scalar `json:"function_call_id"`

@@ -70,11 +70,11 @@ func (t Turns) Gaps(recorded map[string][]string) []string {
 		if n > shownTurns {
 			names += ", ..."
 		}
-		gaps = append(gaps, fmt.Sprintf("%s not on record (%s), which another instance or an older version ran, or a client wrote: start a new session",
+		gaps = append(gaps, fmt.Sprintf("%s not on record (%s), which another instance ran, or a client wrote: start a new session",
 			plural(n, "turn of the session is", "turns of the session are"), names))
 	}
 	if t.Continued && !slices.ContainsFunc(recorded[t.Invocation], func(run string) bool { return run != t.Run }) {
-		gaps = append(gaps, fmt.Sprintf("the beginning of turn %s is not on record, which another instance or an older version ran, or a client wrote: start a new session", t.Invocation))
+		gaps = append(gaps, fmt.Sprintf("the beginning of turn %s is not on record, which another instance ran, or a client wrote: start a new session", t.Invocation))
 	}
 	if t.Unnamed > 0 {
 		gaps = append(gaps, fmt.Sprintf("%s to no turn, which a client or a program wrote: start a new session",

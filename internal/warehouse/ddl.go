@@ -21,8 +21,6 @@ const (
 	KindTable   Kind = "table"
 	KindView    Kind = "view"
 	KindGraph   Kind = "graph"
-	// KindRows is rows that are copied from tables of an earlier version.
-	KindRows Kind = "rows"
 	// KindLabels is the labels that say which version made the dataset.
 	KindLabels Kind = "labels"
 )
@@ -133,5 +131,5 @@ func (n Names) CreateGraph(replace bool) (string, error) {
 }
 
 // OwnGraph reports whether the definition of a property graph, as BigQuery shows it, is one that
-// contextgraph made, now or earlier: no other has a table of checks.
+// contextgraph made: no other has a table of checks.
 func OwnGraph(ddl string) bool { return strings.Contains(ddl, "world_change_checks") }

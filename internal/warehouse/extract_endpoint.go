@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // ErrNoModel is returned where an extraction is asked for and no model is configured.
@@ -21,7 +21,7 @@ var ErrNoModel = errors.New("no model is configured for extraction: set extract.
 var (
 	modelName   = regexp.MustCompile(`^[a-z][a-z0-9]*([.@_-]?[a-z0-9]+)*$`)
 	modelURL    = regexp.MustCompile(`^https://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?/[A-Za-z0-9._~@:/-]+$`)
-	legacyModel = regexp.MustCompile("^`?[A-Za-z][A-Za-z0-9:.-]*\\.[A-Za-z_][A-Za-z0-9_]*\\.[A-Za-z_][A-Za-z0-9_-]*`?$")
+	remoteModel = regexp.MustCompile("^`?[A-Za-z][A-Za-z0-9:.-]*\\.[A-Za-z_][A-Za-z0-9_]*\\.[A-Za-z_][A-Za-z0-9_-]*`?$")
 	// https://cloud.google.com/bigquery/docs/connections-api-intro
 	connectionName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 )
@@ -61,7 +61,7 @@ func ExtractEndpoint(c config.BigQuery, dataset string) (string, error) {
 		return model, nil
 	case strings.Contains(model, "://"):
 		return bad("a URL of an endpoint begins with https://")
-	case legacyModel.MatchString(model):
+	case remoteModel.MatchString(model):
 		return bad("AI.GENERATE takes no remote model of BigQuery ML (project.dataset.model): use the name of the Gemini model behind it, such as gemini-2.5-flash, or the https URL of its endpoint")
 	case !modelName.MatchString(model):
 		return bad("use the name of a Gemini model such as gemini-2.5-flash, or an https URL")
@@ -113,4 +113,4 @@ func ExtractConnection(c config.BigQuery) (string, error) {
 }
 
 // clipName shortens what is named in an error.
-func clipName(s string) string { return clip.Text(s, 100) }
+func clipName(s string) string { return text.Clip(s, 100) }

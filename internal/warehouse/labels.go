@@ -11,7 +11,7 @@ import (
 // SchemaVersion is the version of what a dataset holds. A program that knows a lower one
 // changes nothing in the dataset: of two versions that share it, the newer one wins. It
 // is raised with every release that changes a table, a view or the graph.
-const SchemaVersion = 2
+const SchemaVersion = 1
 
 // The labels by which a dataset is known to be up to date. Those of the version are
 // labels of the table of events and are written when all else is there.

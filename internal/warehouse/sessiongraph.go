@@ -67,7 +67,7 @@ type SessionGraph struct {
 // [graphsync.Syncer.Sync] returns, which has all entities of the journal, also those
 // that a model found and those it kept of rows that failed. Day is the day of the first
 // row and ReadTo the time of the last one. The caller sets what says who wrote it: Writer,
-// WriterID, SyncID and Version, and another Day where an earlier version had one. The error
+// WriterID, SyncID and Version, and the Day of the version before where there is one. The error
 // wraps [ErrNoRows] when the graph is empty.
 //
 // Edges, entities and checks stand in the step that they belong to. An entity or a check

@@ -21,8 +21,7 @@ func document(name, from, path string) contract.Column {
 
 func adk(name, typ string) contract.Column { return value(name, typ, "attributes", "$.adk."+name) }
 
-// callID is the call that a row is about. Rows of earlier versions, and those of the Python
-// plugin, have it under another name.
+// callID is the call that a row is about. Rows of the Python plugin have it under another name.
 func callID() contract.Column {
 	c := adk("call_id", "STRING")
 	c.Else = "$.adk.function_call_id"

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
-
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
@@ -139,57 +136,6 @@ func TestRewrittenRefusalIsNotRead(t *testing.T) {
 			h.Shop.Set("$52,000", true)
 			if asked := len(h.Decide(id, true)) == 1; asked != test.asked {
 				t.Errorf("asked again: %t; the model was told %v", asked, m.Told)
-			}
-		})
-	}
-}
-
-// formerly writes the rows of a journal as earlier versions did, with the id of the call in
-// function_call_id.
-func formerly(t *testing.T, path string) {
-	t.Helper()
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	err = sqlitex.ExecuteScript(conn, `UPDATE agent_events SET attributes = replace(attributes, '"call_id":', '"function_call_id":')
-		WHERE attributes LIKE '%"call_id":%' AND attributes NOT LIKE '%"function_call_id":%'`, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if conn.Changes() == 0 {
-		t.Fatal("no row was changed")
-	}
-}
-
-// A request that was asked before an upgrade is answered after it, and asked for again: the
-// session has rows of both kinds.
-func TestRowsOfBothKindsInOneSession(t *testing.T) {
-	for name, rises := range map[string]bool{"nothing changes": false, "the world changes": true} {
-		t.Run(name, func(t *testing.T) {
-			m := &cgtest.Repeater{}
-			h := cgtest.NewRepeating(t, m)
-			id, _ := h.Ask(cgtest.SessionID)
-			if err := h.CG.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			formerly(t, h.Path)
-			h = h.Restarted(t, m)
-			if rises {
-				h.Shop.Set("$52,000", true)
-				id = cgtest.OnlyRequest(t, h.Decide(id, true)).ID
-				h.WantBought(0)
-				as := h.WantStates(safety.StateBlocked, safety.StatePending)
-				if as[1].Replaces != as[0].ID {
-					t.Errorf("it replaces %q", as[1].Replaces)
-				}
-			}
-			h.Decide(id, true)
-			h.WantBought(1)
-			why, err := h.CG.Why(t.Context(), cgtest.Key(cgtest.SessionID))
-			if err != nil || len(why) == 0 || len(why[0].Path) == 0 {
-				t.Errorf("why %v, error %v", why, err)
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -121,27 +120,6 @@ func forms(t *testing.T, e *engine) []form {
 	return out
 }
 
-// legacyTables returns the tables of the graph of an earlier version with their columns.
-func legacyTables(t *testing.T) map[string][]warehouse.Column {
-	t.Helper()
-	text, err := os.ReadFile("../../../internal/warehouse/testdata/legacy/09ed1b5.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := make(map[string][]warehouse.Column)
-	options := regexp.MustCompile(` OPTIONS \(description = "[^"]*"\)| NOT NULL`)
-	for _, m := range regexp.MustCompile("(?s)CREATE TABLE IF NOT EXISTS `my-project\\.agents\\.(\\w+)` \\((.*?)\n\\)").FindAllStringSubmatch(string(text), -1) {
-		for _, line := range strings.Split(strings.TrimSpace(m[2]), "\n") {
-			name, typ, _ := strings.Cut(strings.Trim(options.ReplaceAllString(line, ""), " ,"), " ")
-			out[m[1]] = append(out[m[1]], warehouse.Column{Name: name, Type: typ})
-		}
-	}
-	if len(out) != len(warehouse.LegacyTables()) {
-		t.Fatalf("%d tables of an earlier version", len(out))
-	}
-	return out
-}
-
 func (e *engine) render(t *testing.T, f form) string {
 	t.Helper()
 	if f.text != "" {
@@ -175,10 +153,6 @@ func TestStatements(t *testing.T) {
 	pending, answers := warehouse.ExtractTables("x")
 	e.addTable(t, pending.Name, pending.Columns)
 	e.addTable(t, answers.Name, answers.Columns)
-
-	for name, columns := range legacyTables(t) {
-		e.addTable(t, name, columns)
-	}
 
 	seen := make(map[string]bool)
 	for _, f := range forms(t, e) {

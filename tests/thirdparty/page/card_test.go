@@ -163,27 +163,6 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// A file of an earlier version has fewer fields, and is read.
-func TestEarlierFile(t *testing.T) {
-	at := editedDemo(t, func(data m) {
-		delete(data, "inbox")
-		delete(data, "checks")
-		for _, s := range data["sessions"].([]any) {
-			for _, a := range s.(m)["approvals"].([]any) {
-				for _, name := range []string{"action", "may_approve", "progress", "costs"} {
-					delete(a.(m), name)
-				}
-			}
-		}
-	})
-	p := open(t, at)
-	p.wait(`document.querySelector(".session-head .chip")`)
-	p.shows(card, "provision_campaign runs once, with the arguments below.")
-	p.holds(`!document.querySelector(".inbox-link") && !location.hash.includes("inbox")`)
-	p.click("#cg-nav a", "sess-nike-summer")
-	p.shows(card, "Product Strava Sponsored Routes price", "$200,000 is now $212,000")
-}
-
 // Each refusal of the gate stands on the card by its name and in words.
 func TestRefusals(t *testing.T) {
 	codes := []string{safety.CodeUnknownRequest, safety.CodeNotPending, safety.CodeRejected, safety.CodeExpired, safety.CodeAlreadyUsed, safety.CodeBlocked, safety.CodeDrift, safety.CodeCheckFailed,

@@ -208,7 +208,7 @@ func TestRefusedAnswers(t *testing.T) {
 		"forged, no such confirmation": {func(a *attack) { a.confirmation = "adk-forged" }, "done", safety.CodeUnknownRequest, unknown, stranger},
 		"forged, no such approval":     {func(a *attack) { a.approval = "forged" }, "", "", unknown, ""},
 		"forged, other arguments": {(*attack).rewrites, "It could not be shown that what pay rests on is unchanged.", safety.CodeCheckFailed, sent,
-			"the beginning of turn e-forged is not on record, which another instance or an older version ran, or a client wrote"},
+			"the beginning of turn e-forged is not on record, which another instance ran, or a client wrote"},
 		"forged, yes and no at once": {func(a *attack) { a.parts = []m{no(a.confirmation), yes(a.confirmation)} },
 			"pay was not run: no recorded request was approved for this call in this turn.", "the message answers this confirmation more than once", "",
 			"the message answers this confirmation more than once"},

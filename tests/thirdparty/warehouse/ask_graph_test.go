@@ -96,21 +96,17 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 	if err != nil || len(late.Approvals) != 0 || late.Truncated {
 		t.Errorf("uses of what was seen later: %+v, %v", late, err)
 	}
-}
 
-// What was recorded in the microsecond of a decision counts as before it.
-func TestSeenInTheMicrosecondOfTheDecision(t *testing.T) {
-	server, d, client := askServer(t, config.QueriesRecursive)
-	s := between(t, "tie")
-	decided := slices.IndexFunc(s.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest })
-	s.rows[decided+1].Timestamp = s.rows[decided].Timestamp
-	s.loadGraph(client, server, s.graph())
-	got, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: s.session}})
+	// What was recorded in the microsecond of a decision counts as before it.
+	tie := between(t, "tie")
+	tie.rows[decided+1].Timestamp = tie.rows[decided].Timestamp
+	tie.loadGraph(client, server, tie.graph())
+	got, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: tie.session}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Reasons) != 1 || got.Reasons[0].Entity.Attributes["price"] != price(t, "52000") {
-		t.Errorf("%+v", got.Reasons)
+		t.Errorf("reasons %+v, want what was recorded in the microsecond of the decision: a price of 52000", got.Reasons)
 	}
 }
 

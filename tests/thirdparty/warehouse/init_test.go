@@ -344,53 +344,6 @@ func oldTable() *bq.TableMetadata {
 	}
 }
 
-// An older table gets the columns and fields that it lacks and keeps its rows.
-//
-// The emulator takes ALTER TABLE and does nothing, and what tables.patch changes is seen
-// in the metadata but not in queries. So here the metadata is compared, the views, which
-// name new columns, cannot be made, and what was executed of the upgrade is the patch.
-func TestInitUpgradesAnOlderTable(t *testing.T) {
-	s := emulator.Start(t)
-	cfg := s.Config()
-	cfg.Graph.Queries = config.QueriesRecursive
-	d, client := dataset(t, s, cfg), restClient(t, s)
-	table := client.Dataset("agents").Table("agent_events")
-	if err := table.Create(t.Context(), oldTable()); err != nil {
-		t.Fatal(err)
-	}
-	insertOldRow(t, client)
-	r, err := d.Init(t.Context(), bigquery.InitOptions{})
-	if err == nil {
-		t.Error("the emulator has learned to add columns: this test can ask for the views now")
-	}
-	for _, o := range r.Objects {
-		switch {
-		case o.Name == "agent_events":
-			want := []string{
-				"event_id", "invocation_id", "parent_span_id", "content_parts.uri", "content_parts.object_ref", "content_parts.part_index",
-				"content_parts.part_attributes", "content_parts.storage_mode", "latency_ms", "error_message",
-			}
-			if diff := cmp.Diff(want, o.Added); diff != "" || o.Outcome != bigquery.Upgraded {
-				t.Errorf("agent_events: %s (-want +got):\n%s", o.Outcome, diff)
-			}
-		case o.Kind == warehouse.KindTable && o.Outcome != bigquery.Created:
-			t.Errorf("%s %s: %s, %v", o.Kind, o.Name, o.Outcome, o.Err)
-		case o.Outcome == bigquery.Failed && o.Kind != warehouse.KindView:
-			t.Errorf("%s %s: %v", o.Kind, o.Name, o.Err)
-		}
-	}
-	md, err := table.Metadata(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(md.Schema) != 17 || md.Schema[1].Name != "event_type" || md.Labels["contextgraph_schema_version"] != "" {
-		t.Errorf("%d columns, labels %v", len(md.Schema), md.Labels)
-	}
-	if got := selectAll(t, client, "SELECT event_type FROM agents.agent_events"); len(got) != 1 || got[0]["event_type"] != "LLM_REQUEST" {
-		t.Errorf("rows: %v", got)
-	}
-}
-
 // A table that lacks fields of a column is brought up to date wholly: its rows are seen
 // through the views, and the next Init finds nothing to do.
 func TestInitAddsFields(t *testing.T) {

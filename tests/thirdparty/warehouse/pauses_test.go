@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os/exec"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -29,6 +29,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -49,31 +50,17 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 	if tools != 2 || people < 3 {
 		t.Fatalf("%d pauses of tools and %d for people, want 2 and those of the demo", tools, people)
 	}
-	for _, tt := range []struct {
-		name string
-		rows []record.Event
-		want []string
-	}{
-		{"rows", rows, []string{"order tool 90", "ship tool 90"}},
-		// Earlier versions named the call on every row of a tool: the row that ends the call
-		// itself joins too, and each pause is there a second time.
-		{"rows as they were named before", formerly(rows), []string{"order tool 0", "order tool 90", "ship tool 0", "ship tool 90"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			server, _, client := askServer(t, config.QueriesRecursive)
-			(&story{t: t}).loadEvents(client, server, tt.rows)
-			for _, file := range []string{"verify_adk_pauses", "verify_adk_pauses_views"} {
-				text := statement(t, server, file)
-				var got []string
-				for _, r := range read(t, client.Query(text)) {
-					// The call of a long-running tool ends within the second in which it pauses.
-					seconds := max(r["paused_seconds"].(int64), 0)
-					got = append(got, fmt.Sprint(r["tool_name"], " ", r["pause_kind"], " ", seconds))
-				}
-				slices.Sort(got)
-				same(t, file, tt.want, got)
-			}
-		})
+	server, _, client := askServer(t, config.QueriesRecursive)
+	(&story{t: t}).loadEvents(client, server, rows)
+	for _, file := range []string{"verify_adk_pauses", "verify_adk_pauses_views"} {
+		var got []string
+		for _, r := range read(t, client.Query(statement(t, server, file))) {
+			// The call of a long-running tool ends within the second in which it pauses.
+			seconds := max(r["paused_seconds"].(int64), 0)
+			got = append(got, fmt.Sprint(r["tool_name"], " ", r["pause_kind"], " ", seconds))
+		}
+		slices.Sort(got)
+		same(t, file, []string{"order tool 90", "ship tool 90"}, got)
 	}
 }
 
@@ -108,27 +95,19 @@ func TestWaitingTimesOfPython(t *testing.T) {
 	}, got.Groups)
 }
 
-// formerly returns the rows as earlier versions named the calls in them.
-func formerly(rows []record.Event) []record.Event {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		if a := &rows[i].Attributes; !bytes.Contains(*a, []byte(`"function_call_id":`)) {
-			*a = bytes.ReplaceAll(*a, []byte(`"call_id":`), []byte(`"function_call_id":`))
-		}
-	}
-	return rows
-}
-
-// demoRows runs the demo and returns the rows of its journal.
+// demoRows returns the rows of the demo.
 func demoRows(t *testing.T) []record.Event {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "demo")
-	cmd := exec.CommandContext(t.Context(), "go", "run", "./examples/adcp", "--dir", folder)
-	cmd.Dir = filepath.Join("..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the demo: %v\n%s", err, out)
+	f, err := os.Open("../../../internal/verify/rows.ndjson")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return journalRows(t, filepath.Join(folder, "contextgraph.db"))
+	defer f.Close()
+	read, err := rowfile.Read(t.Context(), f, "rows.ndjson", rowfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read.Rows
 }
 
 func journalRows(t *testing.T, path string) (rows []record.Event) {

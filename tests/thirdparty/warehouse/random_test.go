@@ -19,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -196,20 +197,21 @@ func (w *wander) found() m {
 // their rows come to the dataset twice and in any order, and the graph made of them is
 // that of the journal; the answers are asked of what was brought there.
 func TestRandomSessionsEqualTheJournal(t *testing.T) {
-	const sessions, atOnce = 32, 8 // an emulator gets slower with every statement
-	var reasons int
-	for seed, made := uint64(0), 0; made < sessions; made += atOnce {
+	const atOnce = 8 // an emulator gets slower with every statement
+	var reasons, sessions int
+	for seed := range testsize.Seeds(t, 1, 8) {
 		var wanders []*wander
-		for ; len(wanders) < atOnce; seed++ {
+		for n := seed << 16; len(wanders) < atOnce; n++ {
 			// Others say little, or take the emulator too long.
-			if w := newWander(t, fmt.Sprint("w", seed), seed); len(w.rows) > 15 && len(w.rows) < 36 {
+			if w := newWander(t, fmt.Sprint("w", n), n); len(w.rows) > 15 && len(w.rows) < 36 {
 				wanders = append(wanders, w)
 			}
 		}
-		t.Run(wanders[0].session.ID, func(t *testing.T) { reasons += equalTheJournal(t, wanders) })
+		sessions += atOnce
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { reasons += equalTheJournal(t, wanders) })
 	}
 	if reasons < sessions {
-		t.Errorf("only %d reasons", reasons)
+		t.Errorf("only %d reasons for %d sessions", reasons, sessions)
 	}
 }
 
@@ -286,7 +288,7 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 		if diff := gocmp.Diff(texts(t, want.Nodes), texts(t, got.Nodes)); diff != "" {
 			t.Fatalf("session %s: graph of the journal (-) and of the dataset (+):\n%s", w.session.ID, diff)
 		}
-		if i < 2 { // an earlier version is there too
+		if i < 2 { // the version before is there too
 			early, err := warehouse.GraphOfRows(w.session, w.rows[:len(w.rows)/2], rules(t))
 			if err != nil {
 				t.Fatal(err)
@@ -338,9 +340,25 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			all := g.Effects(origin, ask.MaxHops)
+			if backwards {
+				all = g.Causes(origin, ask.MaxHops)
+			}
+			if beyond := len(all) > len(want); causal.Beyond != beyond {
+				t.Errorf("beyond %t, want %t", causal.Beyond, beyond)
+			}
 			var steps []graphsync.TechNode
+			at := map[string]int{origin: 0}
 			for _, s := range causal.Steps {
 				steps = append(steps, s.Node)
+				at[s.Node.Key] = s.Hops
+				e := graphsync.Edge{From: s.Via, To: s.Node.Key, Kind: s.Edge}
+				if backwards {
+					e.From, e.To = e.To, e.From
+				}
+				if from, known := at[s.Via]; !known || from != s.Hops-1 || !slices.Contains(g.Edges(), e) {
+					t.Errorf("%s was reached over %v", s.Node.SpanID, e)
+				}
 			}
 			same(t, fmt.Sprintf("steps, backwards %t", backwards), want, steps)
 		} else {
@@ -368,7 +386,7 @@ func outline(tr graphsync.Trace) []string {
 	var below func(prefix string, spans []*graphsync.SpanNode)
 	below = func(prefix string, spans []*graphsync.SpanNode) {
 		for _, s := range spans {
-			out = append(out, prefix+s.Node.SpanID)
+			out = append(out, fmt.Sprint(prefix, s.Node.SpanID, " of ", len(s.Events), " events"))
 			below(prefix+s.Node.SpanID+"/", s.Children)
 		}
 	}

@@ -5,7 +5,6 @@ package warehouse_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,11 +23,8 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
-	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -372,7 +368,7 @@ func TestSyncVersions(t *testing.T) {
 		t.Fatal("the edge was not there before")
 	}
 	if _, is := after["edges"][old]; is {
-		t.Error("an edge of an earlier version is there")
+		t.Error("an edge of the graph before is there")
 	}
 }
 
@@ -430,18 +426,6 @@ func TestSyncOfTwoHosts(t *testing.T) {
 	}
 }
 
-// A session that goes on after retention removed its rows from the journal, on the same day: its new steps
-// add to those that were brought before.
-func TestSyncAfterRetention(t *testing.T) {
-	d := newSynced(t)
-	rows := conversation()
-	before, after := graphOf(t, rows[:10]), graphOf(t, rows[10:])
-	d.write(from(before, warehouse.WriterJournal, "j1", 3), from(after, warehouse.WriterJournal, "j1:10", 1), from(after, warehouse.WriterJournal, "j1:10", 2))
-	if got := d.graph()["nodes"]; len(got) != len(before.Nodes)+len(after.Nodes) {
-		t.Errorf("%d steps of %d and %d", len(got), len(before.Nodes), len(after.Nodes))
-	}
-}
-
 // mended is the emulator with its times inside of records as BigQuery has them in JSON: as texts.
 type mended struct{}
 
@@ -488,51 +472,6 @@ func TestSyncKeepsEntities(t *testing.T) {
 	}
 }
 
-// What a model found stands beside what is exact, also in later versions, and does not take its place.
-func TestSyncOfAModelDoesNotReplaceWhatIsExact(t *testing.T) {
-	d := newSynced(t)
-	d.write(from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 1))
-	before := d.graph()
-	tool := graphsync.TechNodeKey(syncedSession, "trace-r1", "tool1")
-	var found []entity.Entity
-	for typ, value := range map[string]string{"Product": "Strava Sponsored Routes", "Audience": "runners", "Budget": "$1"} {
-		found = append(found, entity.Entity{
-			Type: typ, Value: value, Confidence: 0.5, Source: entity.SourceModel, EventID: "e", TechNode: tool, SpanID: "tool1", SeenAt: day.Add(6 * time.Second),
-		})
-	}
-	g, err := warehouse.ModelGraph(syncedSession, found, map[string]string{tool: "trace-r1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.write(from(g, warehouse.WriterModel, "x1", 1), from(g, warehouse.WriterModel, "x1", 1), from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 2))
-	after := d.graph()
-	added := warehouse.BizKey(tool, "Budget", "$1")
-	if !strings.Contains(after["entities"][added], `"source":"model"`) {
-		t.Errorf("the entity of the model: %s", after["entities"][added])
-	}
-	delete(after["entities"], added)
-	delete(after["links"], added)
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("a model changed what is exact:\n%s", diff)
-	}
-}
-
-func TestSyncFailsWithoutTables(t *testing.T) {
-	server := emulator.Start(t)
-	d, err := bigquery.NewDataset(t.Context(), server.Config(), bigquery.DatasetOptions{Client: server.RESTOptions(), Write: server.WriteOptions()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	w := d.GraphWriter()
-	defer w.Close()
-	if _, err := w.Write(ctx, from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 1)); err == nil || !strings.Contains(err.Error(), syncedSession.ID) {
-		t.Errorf("error = %v", err)
-	}
-}
-
 // stream sends rows to the table of events by the Storage Write API.
 func (d *synced) stream(rows []record.Event) {
 	d.t.Helper()
@@ -551,66 +490,5 @@ func (d *synced) stream(rows []record.Event) {
 	}
 	if err != nil {
 		d.t.Fatal(err)
-	}
-}
-
-func TestReadSessionGivesTheGraphOfTheJournal(t *testing.T) {
-	d := newSynced(t)
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: t.TempDir() + "/journal.db"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close(t.Context())
-	rows := conversation()
-	rows[3].Timestamp = rows[2].Timestamp     // of one microsecond, in the order of the run
-	rows[6].Timestamp = rows[5].Timestamp - 5 // a clock that went back
-	for i := range rows {
-		e := rows[i]
-		e.Seq = 0
-		j.Append(e)
-	}
-	if err := j.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	want, err := d.JournalGraph(t.Context(), j, graphsync.NewSyncer(j, nil), syncedSession)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	// Rows arrive late, out of order and twice.
-	shuffled := slices.Clone(rows)
-	slices.Reverse(shuffled)
-	d.stream(shuffled[:9])
-	early, err := d.ReadSession(t.Context(), syncedSession, day, day.Add(time.Hour))
-	if err != nil || len(early) != 9 {
-		t.Fatalf("%d rows, %v", len(early), err)
-	}
-	d.write(from(graphOf(t, early), warehouse.WriterDataset, "", 1))
-	d.stream(shuffled[7:])
-	late, err := d.ReadSession(t.Context(), syncedSession, day, day.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := graphOf(t, late)
-	if diff := cmp.Diff(texts(t, want.Nodes), texts(t, got.Nodes)); diff != "" {
-		t.Errorf("graph of the journal (-) and of the dataset (+):\n%s", diff)
-	}
-	if parts := string(late[0].ContentParts); parts != string(rows[0].ContentParts) {
-		t.Errorf("content_parts = %s, want %s", parts, rows[0].ContentParts)
-	}
-
-	// The rows that came late stand under their parents then.
-	d.write(from(got, warehouse.WriterDataset, "", 2))
-	if after := d.graph(); len(after["nodes"]) != len(want.Nodes) {
-		t.Errorf("%d steps, want %d", len(after["nodes"]), len(want.Nodes))
-	}
-
-	found, err := d.FindSessions(t.Context(), record.Session{ID: syncedSession.ID}, day, day.Add(time.Hour))
-	if err != nil || len(found) != 1 || found[0].Session != syncedSession || found[0].Events != int64(len(rows)) {
-		t.Errorf("FindSessions = %+v, %v", found, err)
-	}
-	none, err := d.ReadSession(t.Context(), record.Session{App: "other", User: syncedSession.User, ID: syncedSession.ID}, day, day.Add(time.Hour))
-	if err != nil || len(none) != 0 {
-		t.Errorf("another application has %d rows of the session, %v", len(none), err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
 )
@@ -334,22 +335,19 @@ func foundation(view string) bool { return view == warehouse.GraphSteps || view 
 // The views show of each session what the model says: the newest whole graph of each writer, and
 // of each step that of the writer that read most of it; never a part of a graph. Keys are unique.
 func TestViewsShowWholeGraphs(t *testing.T) {
-	for i := range 2 { // emulators, one a processor
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+	for seed := range testsize.Seeds(t, 1, 4) { // an emulator each
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			viewsOfRandomSessions(t)
+			viewsOfRandomSessions(t, seed)
 		})
 	}
 }
 
-func viewsOfRandomSessions(t *testing.T) {
+func viewsOfRandomSessions(t *testing.T, seed uint64) {
 	// The emulator takes a time for a window that grows with the square of the table, and computes a
 	// view again for each one that stands on it: one batch in ten is asked for all views.
 	const batch, all = 8, 10
-	batches := 125
-	if testing.Short() {
-		batches = 3
-	}
+	batches := testsize.Rounds(t, 8, 125)
 	server := emulator.Start(t)
 	client := restClient(t, server)
 	names, err := warehouse.NamesOf(config.BigQuery{Project: emulator.Project, Dataset: server.Dataset})
@@ -384,8 +382,6 @@ func viewsOfRandomSessions(t *testing.T) {
 	lines("CREATE TABLE " + names.Quote(warehouse.SessionGraphs) + " (" + strings.Join(columns, ", ") + ")")
 	whole, first := viewLines(t, names, lines)
 
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	seen := make(map[string]int)
 	for n := range batches {

@@ -69,8 +69,7 @@ function waits(status) {
   return status === "pending" || status === "check_failed" || status === "safe";
 }
 
-/** actionOf says what happens on a yes. A record of an earlier version has no sentence for that. @param {Approval} a */
+/** actionOf says what happens on a yes. A request that names no tool has no sentence for that. @param {Approval} a */
 function actionOf(a) {
-  if (a.action) return a.action;
-  return a.kind === "confirmation" ? (a.tool || "The call") + " runs once, with the arguments below." : "The agent asks for " + (a.kind === "input" ? "an input." : "a " + a.kind + ".");
+  return a.action || "The call runs once, with the arguments below.";
 }

@@ -1332,5 +1332,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `example.com:my-project.Agents_2.events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '3d7d0fce8d3b19f458f8a45b2afb15d6'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '2')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '3d7d0fce8d3b19f458f8a45b2afb15d6'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '1')]);
 
