@@ -64,7 +64,7 @@ func (a *app) writeFlows(dir string, cfg config.Config, rows []record.Event, gua
 	if err != nil {
 		return err
 	}
-	unchanged, changed, err := propose.Flows(rows, guarded, x.Extract(rows).Entities)
+	unchanged, changed, err := propose.Flows(rows, guarded, x)
 	if err != nil {
 		return err
 	}

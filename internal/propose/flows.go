@@ -5,6 +5,7 @@ package propose
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -33,17 +35,18 @@ type turn struct {
 
 // Flows returns two flows made of the rows of a session up to its first call of a guarded tool: one
 // in which nothing changes, and one in which a thing of that call changes before the answer. The
-// latter is nil if the call names nothing that the rules of the configuration have read. found are
-// the entities that they found in the rows.
-func Flows(rows []record.Event, guarded []string, found []entity.Entity) (unchanged, changed []byte, err error) {
+// latter is nil if the call names nothing that the rules of x have read.
+func Flows(rows []record.Event, guarded []string, x *graphsync.Extractor) (unchanged, changed []byte, err error) {
 	d := newDraft(guarded)
 	d.read(rows)
 	last := slices.IndexFunc(d.calls, func(c call) bool { return slices.Contains(guarded, c.tool) })
 	if last < 0 {
-		return nil, nil, fmt.Errorf("the session has no call of a guarded tool, so there is nothing to try: take a session in which an approval was asked")
+		return nil, nil, errors.New("the session has no call of a guarded tool, so there is nothing to try: take a session in which an approval was asked")
 	}
+	rows = rows[:d.calls[last].row]
+	found := x.Extract(rows).Entities
 	f := flow{
-		About: "nothing changes between the request and the answer", World: worldOf(found), Tools: toolsOf(d.calls[:last+1], guarded),
+		About: "nothing changes between the request and the answer", World: worldOf(found), Tools: toolsOf(d.calls[:last+1], guarded, rows, found),
 		Steps: []any{turn{User: "Do it.", Model: movesOf(d.calls[:last+1])}, turn{Answer: "yes"}}, Expect: "executed safe",
 	}
 	if unchanged, err = yaml.Marshal(f); err != nil {
@@ -101,8 +104,8 @@ func yamlNumber(n json.Number) any {
 	return n.String()
 }
 
-// toolsOf returns the tools as tables of what they answered.
-func toolsOf(calls []call, guarded []string) map[string]any {
+// toolsOf returns the tools as tables of what they answered, with the entities that they declared.
+func toolsOf(calls []call, guarded []string, rows []record.Event, found []entity.Entity) map[string]any {
 	tools := make(map[string]any)
 	for _, c := range calls {
 		if slices.Contains(guarded, c.tool) {
@@ -117,7 +120,36 @@ func toolsOf(calls []call, guarded []string) map[string]any {
 		cases, _ := t["cases"].([]any)
 		t["cases"] = append(cases, map[string]any{"args": numbered(c.args), "result": numbered(c.result)})
 	}
+	for _, e := range found {
+		at := slices.IndexFunc(rows, func(r record.Event) bool { return r.EventID == e.EventID })
+		if e.Source != entity.SourceDeclared || at < 0 {
+			continue
+		}
+		t, _ := tools[toolOf(rows, at)].(map[string]any)
+		if t == nil {
+			continue
+		}
+		attributes := make(map[string]any)
+		for name, v := range e.Attributes {
+			attributes[name] = written(v)
+		}
+		declares, _ := t["declares"].([]any)
+		t["declares"] = append(declares, map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes})
+	}
 	return tools
+}
+
+// toolOf returns the tool in the call of which a row was written.
+func toolOf(rows []record.Event, at int) string {
+	for _, r := range rows {
+		var content struct {
+			Tool string `json:"tool"`
+		}
+		if r.EventType == record.ToolStarting && r.SpanID == rows[at].SpanID && json.Unmarshal(r.Content, &content) == nil {
+			return content.Tool
+		}
+	}
+	return ""
 }
 
 func movesOf(calls []call) (moves []map[string]any) {

@@ -41,6 +41,7 @@ type rule struct {
 type call struct {
 	tool         string
 	args, result any
+	row          int // that says so
 }
 
 // draft is a draft under way.
@@ -107,10 +108,10 @@ func (d *draft) read(rows []record.Event) {
 		case e.EventType == record.ToolStarting:
 			args[e.SpanID] = decode(content.Args)
 			if slices.Contains(d.guarded, content.Tool) {
-				d.calls = append(d.calls, call{tool: content.Tool, args: args[e.SpanID]})
+				d.calls = append(d.calls, call{tool: content.Tool, args: args[e.SpanID], row: i})
 			}
 		case e.EventType == record.ToolCompleted && e.Status != record.StatusError && !slices.Contains(d.guarded, content.Tool):
-			d.calls = append(d.calls, call{tool: content.Tool, args: args[e.SpanID], result: decode(content.Result)})
+			d.calls = append(d.calls, call{tool: content.Tool, args: args[e.SpanID], result: decode(content.Result), row: i})
 		}
 	}
 }
