@@ -14,7 +14,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // unique reports a name that an earlier entry of the same list has.
@@ -185,7 +185,7 @@ func costly(path *jsonpath.Path) bool {
 
 // checkPattern reports a malformed pattern of names.
 func checkPattern(k Key, s string) {
-	if namepattern.Validate(s) != nil {
+	if text.CheckPattern(s) != nil {
 		k.Wrong(Quote(s)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 const (
@@ -155,7 +155,7 @@ func (c *Guard) checkBudget(k Key, b *Budget) {
 func (c *Config) checkAction(root Key) {
 	reads := func(typ, tool string) bool {
 		return slices.ContainsFunc(c.Extract, func(e Extract) bool {
-			return e.In == InAction && (typ == "" || e.Type == typ) && (tool == "" || namepattern.Match(tool, e.Tool))
+			return e.In == InAction && (typ == "" || e.Type == typ) && (tool == "" || text.MatchName(tool, e.Tool))
 		})
 	}
 	if c.Guard.Require == RequireNamed && !reads("", "") {

@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // decoder reads a parsed document into a Config, by the types and the yaml tags of its structs.
@@ -167,7 +167,7 @@ func (d *decoder) known(k, at Key, n *yaml.Node, prefix string, def reflect.Valu
 // unknown reports a key that the struct at k does not have.
 func (d *decoder) unknown(k, at Key, n, name *yaml.Node, names []string) {
 	remedy := "known keys: " + strings.Join(names, ", ")
-	if meant := nearest.Word(name.Value, names); meant != "" {
+	if meant := text.Nearest(name.Value, names); meant != "" {
 		remedy = "did you mean " + Quote(meant) + "? Known keys: " + strings.Join(names, ", ")
 		if !hasKey(n, meant) {
 			// Not also "missing": the user did write it.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // envPrefix begins the name of every variable that overrides a key.
@@ -130,7 +130,7 @@ func (env *environment) apply(root Key) {
 	slices.Sort(unknown)
 	for _, name := range unknown {
 		remedy := "a variable is CONTEXTGRAPH_ and the path of its key in capitals, as CONTEXTGRAPH_GUARD_MODE for guard.mode"
-		if meant := nearest.Word(name, known); meant != "" {
+		if meant := text.Nearest(name, known); meant != "" {
 			remedy = "did you mean " + meant + "? Else " + remedy
 		}
 		p.errs = append(p.errs, &Error{Variable: name, Problem: "unknown variable", Remedy: remedy})

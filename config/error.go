@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Error is one thing that is wrong with a [Config]. Everything is reported at once, joined
@@ -90,7 +90,7 @@ func choose[S, W ~string](word S, words ...W) string {
 	for i, w := range words {
 		plain[i] = string(w)
 	}
-	if meant := nearest.Word(strings.ToLower(string(word)), plain); meant != "" {
+	if meant := text.Nearest(strings.ToLower(string(word)), plain); meant != "" {
 		return "did you mean " + Quote(meant) + "? Write one of: " + strings.Join(plain, ", ")
 	}
 	return oneOf(words...)

@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -243,7 +244,7 @@ func TestSelectExcluded(t *testing.T) {
 // Whatever was read, in whatever order calls overlap: a reading counts unless one that was
 // read began after it. The oracle says so word by word.
 func TestSelectIsWhatTheRuleSays(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range testsize.Seeds(t, 60, 4000) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		r := &recorder{t: t, run: "1"}
 		type reading struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -40,10 +41,11 @@ func (c countingReader) Choices(key string, upTo int64, skip, limit int) ([]grap
 	return list, err
 }
 
-// A thing that every step of a session shows costs as much after 3,000 steps as after ten,
+// A thing that every step of a session shows costs as much after many steps as after ten,
 // and an approval keeps the reading that counts, not every one. Of what is there to choose
 // from, only the rows are looked at, as numbers.
 func TestSelectionDoesNotGrow(t *testing.T) {
+	steps := testsize.Rounds(t, 1_000, 3_000)
 	plain := priceRules()
 	choosing := priceRules()
 	choosing[0].Alternatives = true
@@ -73,17 +75,17 @@ func TestSelectionDoesNotGrow(t *testing.T) {
 	for name, test := range map[string]struct {
 		rules []config.Extract
 		d     graphsync.Decision
-		most  int // of the choices that 3,000 steps read
+		most  int // of the choices that many steps read
 	}{
 		"nothing to choose from": {plain, buying("a"), 0},
-		"the other of each list": {choosing, buying("a"), 2 * 3_000},
+		"the other of each list": {choosing, buying("a"), 2 * steps},
 		"nothing is chosen":      {choosing, buying(), 2 * 64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fewRead, _, fewKept := cost(10, test.rules, test.d)
-			manyRead, choices, manyKept := cost(3_000, test.rules, test.d)
+			manyRead, choices, manyKept := cost(steps, test.rules, test.d)
 			if manyRead > 2*fewRead || manyKept != fewKept || choices > test.most {
-				t.Errorf("with 10 steps %d sightings are read and %d kept, with 3,000 %d and %d, and %d choices", fewRead, fewKept, manyRead, manyKept, choices)
+				t.Errorf("with 10 steps %d sightings are read and %d kept, with %d steps %d and %d, and %d choices", fewRead, fewKept, steps, manyRead, manyKept, choices)
 			}
 		})
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/theory/jsonpath"
 	"github.com/theory/jsonpath/spec"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -61,7 +60,7 @@ func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tal
 		switch {
 		case err != nil && r.rule.Name == failedRule:
 			t.Failed++
-			t.Nearly = clip.Text(err.Error(), maxNearly)
+			t.Nearly = text.Clip(err.Error(), maxNearly)
 		case err != nil: // the row failed as a whole
 		case r.found > 0:
 			t.Found += r.found
@@ -117,11 +116,11 @@ func nearly(p *jsonpath.Path, doc any) string {
 			return ""
 		}
 		at := asWritten(segments[:n])
-		text := fmt.Sprintf("%s is %s, without %s", at, described(nodes[0]), asWritten(segments[n : n+1])[1:])
+		missing := fmt.Sprintf("%s is %s, without %s", at, described(nodes[0]), asWritten(segments[n : n+1])[1:])
 		if near := nearMember(segments[n], nodes[0]); near != "" {
-			text += fmt.Sprintf("; did you mean %s?", near)
+			missing += fmt.Sprintf("; did you mean %s?", near)
 		}
-		return clip.Text(text, maxNearly)
+		return text.Clip(missing, maxNearly)
 	}
 	return ""
 }
@@ -156,7 +155,7 @@ func nearMember(s *spec.Segment, node any) string {
 	if !ok {
 		return ""
 	}
-	near := nearest.Word(string(name), slices.Sorted(maps.Keys(object)))
+	near := text.Nearest(string(name), slices.Sorted(maps.Keys(object)))
 	if near == "" {
 		for key := range object {
 			if strings.EqualFold(key, string(name)) {
@@ -191,7 +190,7 @@ func described(v any) string {
 			keys, more = keys[:most], ", …"
 		}
 		for i, k := range keys {
-			keys[i] = clip.Text(clip.Visible(k), 40)
+			keys[i] = text.Clip(text.Visible(k), 40)
 		}
 		return "an object with " + strings.Join(keys, ", ") + more
 	}

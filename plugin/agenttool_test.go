@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,9 +25,7 @@ import (
 	"google.golang.org/adk/v2/tool/agenttool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // makeTool makes a tool of an agent: ADK's way or ours.
@@ -204,93 +201,6 @@ func TestAgentToolRefusesOtherArguments(t *testing.T) {
 	_, err := b.rec.AgentTool(a, nil, recorder.Plugins(b.rec)).(runs).Run(nil, "text")
 	if err == nil || err.Error() != want.Error() {
 		t.Errorf("Run of a text = %v, want %v", err, want)
-	}
-}
-
-// What happens inside is recorded in a session of its own, in the same trace, with a
-// link from either side; also where an agent tool calls another one.
-func TestAgentToolIsRecorded(t *testing.T) {
-	b := newBench(t, modelAgent("unused", adktest.Says("")))
-	inner := calling(b.rec.AgentTool(modelAgent("leaf", adktest.Says("seven")), nil, recorder.Plugins(b.rec)), map[string]any{"request": "count"})
-	middle := modelAgent("middle", &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-		if adktest.LastResponse(req) != nil {
-			return adktest.Text("counted"), nil
-		}
-		return adktest.Calls(&genai.FunctionCall{ID: "call-2", Name: "root", Args: map[string]any{"request": "go"}}), nil
-	}}, func(c *llmagent.Config) { c.Tools = []tool.Tool{b.rec.AgentTool(inner, nil, recorder.Plugins(b.rec))} })
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: middle, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: recorder.Plugins(b.rec),
-	}))
-	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-
-	starts := b.sink.Of(record.InvocationStarting)
-	if len(starts) != 3 {
-		t.Fatalf("%d runs are recorded, want 3", len(starts))
-	}
-	spans := make(map[string]bool)
-	for _, e := range b.sink.Rows() {
-		if e.TraceID != starts[0].TraceID {
-			t.Errorf("%s of %s is in trace %s, want one for all", e.EventType, e.AppName, e.TraceID)
-		}
-		spans[e.SpanID] = true
-	}
-	for _, e := range b.sink.Rows() {
-		if e.ParentSpanID != "" && !spans[e.ParentSpanID] {
-			t.Errorf("%s of %s: parent_span_id %s is no span", e.EventType, e.AppName, e.ParentSpanID)
-		}
-	}
-	for i, e := range starts[1:] {
-		outer := starts[i]
-		ended := slices.IndexFunc(b.sink.Rows(), func(x record.Event) bool {
-			return x.EventType == record.ToolCompleted && x.RunID == outer.RunID
-		})
-		call := b.sink.Rows()[ended]
-		if e.ParentSpanID != call.SpanID {
-			t.Errorf("the root of %s is below span %s, want the tool call's %s", e.AppName, e.ParentSpanID, call.SpanID)
-		}
-		if got := rowtest.Attribute(t, call, "adk", "call_id"); got != []string{"call-2", "call-1"}[i] {
-			t.Fatalf("call %d is %v", i, got)
-		}
-		parent := map[string]any{
-			"session_id": outer.SessionID, "app_name": outer.AppName, "user_id": "u", "run_id": outer.RunID,
-			"span_id": call.SpanID, "call_id": rowtest.Attribute(t, call, "adk", "call_id"),
-		}
-		for _, x := range b.sink.Rows() {
-			if x.RunID != e.RunID {
-				continue
-			}
-			want := x.EventType == record.InvocationStarting || x.EventType == record.UserMessageReceived
-			if got := rowtest.Attribute(t, x, "adk", "parent"); want && cmp.Diff(any(parent), got) != "" || !want && got != nil {
-				t.Errorf("%s: attributes.adk.parent = %v, want %v", x.EventType, got, parent)
-			}
-		}
-		child := map[string]any{"app_name": e.AppName, "user_id": e.UserID, "session_id": e.SessionID, "run_id": e.RunID}
-		if diff := cmp.Diff(any(child), rowtest.Attribute(t, call, "adk", "child_session")); diff != "" {
-			t.Errorf("attributes.adk.child_session mismatch (-want +got):\n%s", diff)
-		}
-		if !strings.Contains(string(call.Content), `"tool_origin":"SUB_AGENT"`) {
-			t.Errorf("content = %s, want origin SUB_AGENT", call.Content)
-		}
-	}
-	if rowtest.Attribute(t, starts[0], "adk", "parent") != nil {
-		t.Error("the outermost run has a parent")
-	}
-}
-
-func TestErrorInsideOfAnAgentTool(t *testing.T) {
-	b := newBench(t, modelAgent("unused", adktest.Says("")))
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: calling(b.rec.AgentTool(modelAgent("sub", broken()), nil, recorder.Plugins(b.rec)), map[string]any{"request": "x"}),
-		SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: recorder.Plugins(b.rec),
-	}))
-	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	want := []string{"AGENT_ERROR sub: model offline", "INVOCATION_ERROR sub: model offline", "AGENT_COMPLETED root", "INVOCATION_COMPLETED root"}
-	if diff := cmp.Diff(want, ends(t, b.sink)); diff != "" {
-		t.Errorf("ends mismatch (-want +got):\n%s", diff)
-	}
-	failed := b.sink.Of(record.ToolError)
-	if len(failed) != 1 || rowtest.Attribute(t, failed[0], "adk", "child_session", "app_name") != "sub" {
-		t.Errorf("%d TOOL_ERROR rows, want one with the child session", len(failed))
 	}
 }
 

@@ -4,7 +4,6 @@
 package plugin_test
 
 import (
-	"strings"
 	"testing"
 
 	"google.golang.org/adk/v2/agent"
@@ -62,27 +61,5 @@ func TestArgumentsOfARequest(t *testing.T) {
 				t.Errorf("args_changed = %v", got)
 			}
 		})
-	}
-}
-
-// The options say of which tools the arguments stand in the row of the result.
-func TestArgumentsAtTheEnd(t *testing.T) {
-	change := func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
-		args["q"] = "changed"
-		return nil, nil
-	}
-	root := llm(t, llmagent.Config{
-		Name: "root", Tools: []tool.Tool{prices(t, "look", 1), prices(t, "search", 1)},
-		BeforeToolCallbacks: []llmagent.BeforeToolCallback{change},
-		Model:               adktest.Script(adktest.Calls(call("c1", "look", m{"q": "x"}), call("c2", "search", m{"q": "x"})), adktest.Text("done")),
-	})
-	sink, r := recorded(t, recorder.Config{Options: recorder.Options{ArgsAtEnd: func(tool string) bool { return tool == "look" }}}, root)
-	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	for _, e := range sink.Of(record.ToolCompleted) {
-		var want any
-		if strings.Contains(string(e.Content), `"look"`) {
-			want = m{"q": "changed"}
-		}
-		diff(t, string(e.Content), want, rowtest.Attribute(t, e, "adk", "args"))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -90,7 +91,7 @@ func TestEncodingOfStateHoldsUpNoOtherRun(t *testing.T) {
 	})
 }
 
-// A thousand sessions at once on one recorder, some of which stop early, beside
+// Many sessions at once on one recorder, some of which stop early, beside
 // whoever asks for the state of things.
 func TestManySessionsAtOnce(t *testing.T) {
 	sink := &rowtest.Sink{}
@@ -102,7 +103,7 @@ func TestManySessionsAtOnce(t *testing.T) {
 		Tools: []tool.Tool{work},
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "c1", Name: "work"}, &genai.FunctionCall{ID: "c2", Name: "work"}, &genai.FunctionCall{ID: "c3", Name: "work"}),
 	})
-	const sessions = 1000
+	sessions := testsize.Rounds(t, 100, 1000)
 	var wg sync.WaitGroup
 	for i := range sessions {
 		wg.Go(func() {

@@ -9,8 +9,6 @@ import (
 
 	"google.golang.org/genai"
 
-	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 
@@ -19,31 +17,6 @@ import (
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-func TestTransferRow(t *testing.T) {
-	helper := llm(t, llmagent.Config{Name: "helper", Description: "helps", Model: adktest.Says("helped")})
-	root := llm(t, llmagent.Config{
-		Name: "root", SubAgents: []agent.Agent{helper},
-		Model: adktest.CallsOnce(&genai.FunctionCall{Name: "transfer_to_agent", Args: m{"agent_name": "helper"}}),
-	})
-	sink, r := recorded(t, recorder.Config{}, root)
-	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-	e := one(t, sink, record.AgentTransfer)
-	diff(t, "row", shape{
-		Type: record.AgentTransfer, Agent: "root", Status: "OK",
-		Content:    m{"from_agent": "root", "to_agent": "helper"},
-		Attributes: m{"adk": m{"source_event_id": fresh, "node": m{"path": "root"}}, "source_event_id": fresh},
-	}, shapeOf(t, e))
-	if start := sink.Of(record.AgentStarting)[0]; e.SpanID != start.SpanID || e.ParentSpanID != start.ParentSpanID {
-		t.Errorf("span %s, want the agent's %s", e.SpanID, start.SpanID)
-	}
-	// The delegate's answer comes through the root agent's node. It is the delegate's.
-	answer := one(t, sink, record.AgentResponse)
-	if start := sink.Of(record.AgentStarting)[1]; answer.SpanID != start.SpanID || answer.Agent != "helper" {
-		t.Errorf("the answer of %s stands on span %s, want the delegate's %s", answer.Agent, answer.SpanID, start.SpanID)
-	}
-	checkParents(t, sink.Rows())
-}
 
 func TestEventAttributes(t *testing.T) {
 	ev := &session.Event{

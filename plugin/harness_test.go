@@ -29,7 +29,6 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 	"google.golang.org/adk/v2/workflow"
 
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
@@ -333,11 +332,6 @@ func one(t testing.TB, sink *rowtest.Sink, typ string) record.Event {
 		t.Fatalf("%d rows of %s, want one", len(rows), typ)
 	}
 	return rows[0]
-}
-
-func graph(t testing.TB, rows []record.Event) *graphsync.Graph {
-	t.Helper()
-	return graphsync.Build(rows, nil)
 }
 
 func workflowOf(t testing.TB, edges []workflow.Edge, agents ...agent.Agent) agent.Agent {

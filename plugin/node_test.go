@@ -11,12 +11,9 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
-	"google.golang.org/adk/v2/tool/functiontool"
 	"google.golang.org/adk/v2/workflow"
 
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -35,57 +32,6 @@ func nodeShape(typ, path, run, parentRun string, content any, adk m) shape {
 		all[k] = v
 	}
 	return shape{Type: typ, Agent: "wf", Status: "OK", Content: content, Attributes: m{"adk": all}}
-}
-
-func TestWorkflowNodes(t *testing.T) {
-	double := functionTool(t, functiontool.Config{Name: "double"}, func(ctx agent.Context, _ m) (map[string]any, error) {
-		return m{"n": 2}, ctx.State().Set("doubled", true)
-	})
-	tools, err := workflow.NewToolNode(double, workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, other, join := constant("first", "x"), constant("other", "y"), workflow.NewJoinNode("both")
-	edges := workflow.NewEdgeBuilder().
-		Add(workflow.Start, first).AddFanOut(first, tools, other).AddFanIn(join, tools, other).Build()
-	sink, r := recorded(t, recorder.Config{}, workflowOf(t, edges))
-	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-
-	byPath := make(map[any]record.Event)
-	for _, e := range sink.Of(record.NodeOutput) {
-		byPath[rowtest.Attribute(t, e, "adk", "node", "path")] = e
-	}
-	if len(byPath) != 4 {
-		t.Fatalf("%d rows of NODE_OUTPUT, want four", len(sink.Of(record.NodeOutput)))
-	}
-	start := one(t, sink, record.AgentStarting)
-	for path, want := range map[string]shape{
-		"wf@1/first@1":  nodeShape(record.NodeOutput, "wf@1/first@1", "1", "1", m{"is": "x"}, nil),
-		"wf@1/double@1": nodeShape(record.NodeOutput, "wf@1/double@1", "1", "1", m{"n": 2.0}, m{"branch": "double@1"}),
-		"wf@1/other@1":  nodeShape(record.NodeOutput, "wf@1/other@1", "1", "1", m{"is": "y"}, m{"branch": "other@1"}),
-		"wf@1/both@1":   nodeShape(record.NodeOutput, "wf@1/both@1", "1", "1", m{"double": m{"n": 2.0}, "other": m{"is": "y"}}, nil),
-	} {
-		e := byPath[path]
-		diff(t, path, want, shapeOf(t, e))
-		if e.SpanID == start.SpanID || e.ParentSpanID != start.SpanID {
-			t.Errorf("%s: span %s below %s, want one of its own below the workflow agent's %s", path, e.SpanID, e.ParentSpanID, start.SpanID)
-		}
-	}
-	delta := one(t, sink, record.StateDelta)
-	if delta.SpanID != byPath["wf@1/double@1"].SpanID {
-		t.Error("the change of state does not stand on the span of the node that made it")
-	}
-	checkParents(t, sink.Rows())
-
-	kinds := make(map[string]graphsync.NodeKind)
-	for _, n := range graph(t, sink.Rows()).Nodes() {
-		kinds[n.Name] = n.Kind
-	}
-	for _, name := range []string{"first", "double", "other", "both"} {
-		if kinds[name] != graphsync.KindNode {
-			t.Errorf("the graph has %s as %q, want %q", name, kinds[name], graphsync.KindNode)
-		}
-	}
 }
 
 // The children of a dynamic node have their outputs before it has one, so they stand
@@ -221,56 +167,5 @@ func TestMessageAsOutput(t *testing.T) {
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	if n := len(sink.Of(record.NodeOutput)); n != 0 {
 		t.Errorf("%d rows of NODE_OUTPUT, want none", n)
-	}
-}
-
-func TestInputRequest(t *testing.T) {
-	ask := workflow.NewEmittingFunctionNode("ask", func(ctx agent.Context, _ any, emit func(*session.Event) error) (string, error) {
-		err := emit(workflow.NewRequestInputEvent(ctx, session.RequestInput{InterruptID: "in-1", Message: "how many?"}))
-		if err != nil {
-			return "", err
-		}
-		return "", workflow.ErrNodeInterrupted
-	}, workflow.NodeConfig{})
-	take := workflow.NewFunctionNode("take", func(_ agent.Context, in any) (m, error) { return m{"took": in}, nil }, workflow.NodeConfig{})
-	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, ask, take)))
-	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	request, pause := one(t, sink, record.HITLInputRequest), one(t, sink, record.ToolPaused)
-	adk := func(id string) m { return m{"pause_kind": "hitl_input", id: "in-1", "interrupt_id": "in-1"} }
-	content := m{"tool": "adk_request_input", "args": m{"interruptId": "in-1", "message": "how many?", "payload": nil}}
-	diff(t, "request", nodeShape(record.HITLInputRequest, "wf@1/ask@1", "1", "1", content, adk("call_id")), shapeOf(t, request))
-	diff(t, "pause", nodeShape(record.ToolPaused, "wf@1/ask@1", "1", "1", content, adk("function_call_id")), shapeOf(t, pause))
-	if pause.SpanID != request.SpanID {
-		t.Error("the pause does not stand on the span of its request")
-	}
-
-	adktest.Run(t, r, "u", "s", responds("in-1", "adk_request_input", m{"payload": m{"n": 3}}))
-	completed := one(t, sink, record.HITLInputRequestCompleted)
-	diff(t, "completed", shape{
-		Type: record.HITLInputRequestCompleted, Agent: "wf", Status: "OK",
-		Content: m{"tool": "adk_request_input", "result": m{"payload": m{"n": 3.0}}},
-		Attributes: m{"adk": m{
-			"pause_kind": "hitl_input", "call_id": "in-1", "interrupt_id": "in-1", "approver": "u", "waited_ms": fresh,
-		}},
-	}, shapeOf(t, completed, "waited_ms"))
-	if out := one(t, sink, record.NodeOutput); out.RunID != completed.RunID {
-		t.Error("the answer did not let the workflow go on")
-	}
-	checkParents(t, sink.Rows())
-
-	g := graph(t, sink.Rows())
-	resumes := 0
-	for _, e := range g.Edges() {
-		if e.Kind == graphsync.Resumes {
-			resumes++
-		}
-	}
-	if resumes != 1 {
-		t.Errorf("%d edges from a request to the run that answers it, want one", resumes)
-	}
-	for _, n := range g.Nodes() {
-		if n.SpanID == request.SpanID && n.Kind != graphsync.KindHITL {
-			t.Errorf("the graph has the request as %q", n.Kind)
-		}
 	}
 }

@@ -204,17 +204,6 @@ func TestFormatter(t *testing.T) {
 	}
 }
 
-func TestTags(t *testing.T) {
-	sink := &rowtest.Sink{}
-	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Tags: map[string]string{"team": "media"}}}, llmagent.Config{Model: adktest.Says("hi")})
-	adktest.Run(t, r, "u", "s", adktest.UserText("hello"))
-	for _, e := range sink.Rows() {
-		if rowtest.Attribute(t, e, "custom_tags", "team") != "media" {
-			t.Errorf("%s has no tag: %s", e.EventType, e.Attributes)
-		}
-	}
-}
-
 func TestSessionStateIsWrittenOnce(t *testing.T) {
 	type metadata struct {
 		State any `json:"state"`

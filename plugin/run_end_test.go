@@ -515,19 +515,3 @@ func TestEndsAreInOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestEarlyStopClosesEverySpan(t *testing.T) {
-	sink := &rowtest.Sink{}
-	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Stalled{}})
-	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
-		break
-	}
-	completed := sink.Of(record.AgentCompleted)
-	if len(completed) != 1 || rowtest.Attribute(t, completed[0], "adk", "unfinished") != true {
-		t.Errorf("AGENT_COMPLETED rows = %d, want one that is marked unfinished", len(completed))
-	}
-	rows := sink.Types()
-	if rows[len(rows)-1] != record.InvocationCompleted {
-		t.Errorf("the last row is %s, want INVOCATION_COMPLETED", rows[len(rows)-1])
-	}
-}

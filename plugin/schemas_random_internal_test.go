@@ -18,6 +18,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // randomSchemas makes parts of schemas at random.
@@ -226,7 +227,8 @@ func TestRememberedSchemasAreWrittenAsNew(t *testing.T) {
 				tools[i] = r.declaration()
 			}
 			changed, again := 0, 0
-			for step := range 1500 {
+			steps := testsize.Rounds(t, 300, 6000)
+			for step := range steps {
 				if i := r.IntN(len(tools)); r.IntN(10) == 0 {
 					tools[i] = r.declaration()
 				} else {
@@ -253,7 +255,7 @@ func TestRememberedSchemasAreWrittenAsNew(t *testing.T) {
 					t.Fatalf("step %d (-new +remembered):\n%s", step, diff)
 				}
 			}
-			if t.Logf("%d requests added schemas to the memory, %d did not", changed, again); changed < 100 || again < 100 {
+			if t.Logf("%d requests added schemas to the memory, %d did not", changed, again); changed < steps/15 || again < steps/15 {
 				t.Error("too few of them: the test shows nothing")
 			}
 		})

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -89,42 +88,5 @@ func TestResultsThatAreErrors(t *testing.T) {
 				t.Errorf("%d failures of the classifier, want %d", got, tt.panics)
 			}
 		})
-	}
-}
-
-func TestFinalResponseTool(t *testing.T) {
-	fail := false
-	answer := functionTool(t, functiontool.Config{Name: "answer"}, func(agent.Context, struct {
-		Text string `json:"text"`
-	}) (map[string]any, error) {
-		if fail {
-			return nil, errors.New("no")
-		}
-		return m{}, nil
-	})
-	other := functionTool(t, functiontool.Config{Name: "other"}, func(agent.Context, struct{}) (map[string]any, error) { return m{}, nil })
-	sink, r := recorded(t, recorder.Config{Record: config.Record{FinalResponseTools: []string{"answer"}}}, llm(t, llmagent.Config{
-		Name: "root", Tools: []tool.Tool{answer, other},
-		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "answer", Args: m{"text": "42"}}, &genai.FunctionCall{Name: "other"}),
-	}))
-	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rows := sink.Of(record.AgentResponse)
-	if len(rows) != 2 {
-		t.Fatalf("%d rows of AGENT_RESPONSE, want one of the tool and one of the text", len(rows))
-	}
-	diff(t, "row", shape{
-		Type: record.AgentResponse, Agent: "root", Status: "OK", Content: m{"response": m{"text": "42"}},
-		Attributes: m{"source_tool": "answer", "adk": m{"call_id": "call-1"}},
-	}, shapeOf(t, rows[0]))
-	if start := one(t, sink, record.AgentStarting); rows[0].SpanID != start.SpanID || rows[0].ParentSpanID != start.ParentSpanID {
-		t.Error("the answer does not stand on the agent's span")
-	}
-	if n := len(sink.Of(record.ToolCompleted)); n != 2 {
-		t.Errorf("%d rows of TOOL_COMPLETED, want both tools'", n)
-	}
-	fail = true
-	adktest.Run(t, r, "u", "s2", adktest.UserText("go"))
-	if n := len(sink.Of(record.AgentResponse)); n != 3 {
-		t.Errorf("%d rows of AGENT_RESPONSE, want none of a tool that failed", n)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Reasons of a [Failure]. They are stable codes for programs; the Detail of the
@@ -149,7 +149,7 @@ func recommendMeeting(name, typ, value, after, condition string) string {
 const maxDetail = 500
 
 // oneLine makes a text of foreign origin safe to print, in at most 500 bytes.
-func oneLine(s string) string { return clip.Text(clip.Visible(s), maxDetail) }
+func oneLine(s string) string { return text.Clip(text.Visible(s), maxDetail) }
 
 // selectAlerts returns copies of the alerts that block, or of those that warn.
 func selectAlerts(alerts []Alert, effect Effect) []Alert {

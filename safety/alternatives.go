@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Alternative is an entity that was there to choose, as it was read last.
@@ -119,7 +119,7 @@ func (q *inquiry) advise(t target, x *examined) {
 	}
 	for i := range x.failures {
 		// The remedy is not what is cut off.
-		x.failures[i].Detail = clip.Text(x.failures[i].Detail, maxDetail-len("; ")-len(remedy)) + "; " + remedy
+		x.failures[i].Detail = text.Clip(x.failures[i].Detail, maxDetail-len("; ")-len(remedy)) + "; " + remedy
 	}
 }
 
@@ -127,7 +127,7 @@ func (q *inquiry) advise(t target, x *examined) {
 // that. It returns "" for an entity that the action names, and for one that no rule over results
 // shows.
 func (q *inquiry) remedy(t target) string {
-	e, tool := t.entity, quoted(clip.Text(oneLine(q.tool), maxWord))
+	e, tool := t.entity, quoted(text.Clip(oneLine(q.tool), maxWord))
 	counted, known := q.record.Counted[e.Key]
 	byRule := slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source == entity.SourceRule })
 	if t.action || q.decision.Node == "" || !known && !byRule {
@@ -142,11 +142,11 @@ func (q *inquiry) remedy(t target) string {
 	case !known && rules == "":
 		return ""
 	case !slices.ContainsFunc(q.targets, func(o target) bool { return o.action && o.entity.Type == e.Type }):
-		text := fmt.Sprintf("%s does not name it, nor any other %s: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments", tool, clip.Text(oneLine(e.Type), maxWord))
+		advice := fmt.Sprintf("%s does not name it, nor any other %s: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments", tool, text.Clip(oneLine(e.Type), maxWord))
 		if known && (counted.Alternatives || !counted.Result) {
-			return text + "."
+			return advice + "."
 		}
-		return text + ", and " + write
+		return advice + ", and " + write
 	case !known:
 		return fmt.Sprintf("%s does not name it: if these are only a choice, %s", tool, write)
 	case counted.Alternatives:
@@ -178,9 +178,9 @@ func (q *inquiry) rulesOf(typ string) string {
 
 // ruleAt names a rule and its place.
 func ruleAt(rule, place string) string {
-	text := "rule " + quoted(clip.Text(oneLine(rule), maxWord))
+	at := "rule " + quoted(text.Clip(oneLine(rule), maxWord))
 	if place != "" {
-		text += " (" + clip.Text(oneLine(place), 60) + ")"
+		at += " (" + text.Clip(oneLine(place), 60) + ")"
 	}
-	return text
+	return at
 }

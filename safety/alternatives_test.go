@@ -28,17 +28,6 @@ var (
 	other  = called("other", readAt("$9"))
 )
 
-func TestOneNotChosenIsNamed(t *testing.T) {
-	b := newBench(t, nil, chosen)
-	b.record.snap.NotChosen = safety.NotChosen{Total: 1, Entities: []safety.Alternative{alternative("a")}}
-	if _, named := b.ask().Shown()["not_chosen"]; !named {
-		t.Error("the request does not name it")
-	}
-	if got := b.check().Summary(); !strings.Contains(got, "  Not chosen       : Product a\n") {
-		t.Errorf("the summary does not name it:\n%s", got)
-	}
-}
-
 // What was not chosen is named by the request and the report, and enters neither the
 // fingerprint nor the verdict.
 func TestNotChosenIsNamed(t *testing.T) {

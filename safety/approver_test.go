@@ -35,6 +35,14 @@ func TestWhoMayApprove(t *testing.T) {
 		"a peer that is known and asked":                   {authorizer: names("ana"), peer: true, detail: "guard.self_approval", rejecter: "ana"},
 		"a peer that the authorizer refuses for being one": {authorizer: noPeers("boss"), peer: true, detail: "refused"},
 		"a person, where peers are refused":                {authorizer: noPeers("boss"), approver: "boss", rejecter: "boss"},
+		"nobody":                                           {authorizer: names(""), detail: "names nobody"},
+		"a name beside an error":                           {authorizer: safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", errors.New("no") }), detail: "refused"},
+		"an authorizer that panics":                        {authorizer: safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { panic("boom") }), detail: "refused"},
+		"a nil authorizer":                                 {authorizer: safety.AuthorizerFunc(nil), detail: "refused"},
+		"an authorizer that spoils its copy": {authorizer: safety.AuthorizerFunc(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+			r.Approval.Entities[0].Attributes["price"] = usd("$1")
+			return map[bool]string{true: r.Approval.Requester + "'s boss", false: "boss"}[r.Confirmed], nil
+		}), approver: "ana's boss", rejecter: "boss"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, confirmed := range []bool{true, false} {
@@ -55,6 +63,9 @@ func TestWhoMayApprove(t *testing.T) {
 				}
 				if out.Authenticated != (tt.authorizer != nil) {
 					t.Errorf("authenticated = %t", out.Authenticated)
+				}
+				if refused := want == "" && tt.detail == "refused"; (out.Cause != nil) != refused {
+					t.Errorf("cause %v", out.Cause)
 				}
 				if want != "" {
 					continue
@@ -78,50 +89,5 @@ func noPeers(who string) safety.AuthorizerFunc {
 			return "", errors.New("not over A2A")
 		}
 		return who, nil
-	}
-}
-
-// The history says of each decision whether anything shows who made it.
-func TestHistoryOfAnAuthenticatedDecision(t *testing.T) {
-	for name, tt := range map[string]struct {
-		authorizer safety.Authorizer
-		want       string
-	}{
-		"an authorizer": {noPeers("boss"), "approved in run run-2"},
-		"none":          {nil, "approved in run run-2 by the user of the session; nothing authenticated them"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Authorizer = tt.authorizer }, strava)
-			b.approved()
-			steps, err := b.ledger.History(t.Context(), b.approval.ID)
-			if err != nil || len(steps) != 2 || steps[1].Note != tt.want {
-				t.Errorf("steps %+v, error %v; want the note %q", steps, err, tt.want)
-			}
-		})
-	}
-}
-
-func TestFind(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	if a, err := b.guard.Find(t.Context(), nike, "conf-1"); err != nil || a.ID != b.approval.ID {
-		t.Errorf("approval %q, error %v", a.ID, err)
-	}
-	for name, tt := range map[string]struct {
-		guard   *safety.Guard
-		session safety.Session
-		id      string
-	}{
-		"another confirmation": {b.guard, nike, "conf-2"},
-		"no confirmation":      {b.guard, nike, ""},
-		"another user":         {b.guard, safety.Session{App: nike.App, User: "bob", ID: nike.ID}, "conf-1"},
-	} {
-		if a, err := tt.guard.Find(t.Context(), tt.session, tt.id); !errors.Is(err, safety.ErrNotFound) || a.ID != "" {
-			t.Errorf("%s: approval %q, error %v; want ErrNotFound", name, a.ID, err)
-		}
-	}
-	var none *safety.Guard
-	if a, err := none.Find(t.Context(), nike, "conf-1"); err == nil || errors.Is(err, safety.ErrNotFound) || a.ID != "" {
-		t.Errorf("a nil guard finds %q, error %v", a.ID, err)
 	}
 }

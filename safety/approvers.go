@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // ApprovalRule says who has to approve the calls of a tool. Where several rules are for one tool,
@@ -34,7 +34,7 @@ func (p Policy) validateApprovals() error {
 		wrong := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("approval rule %d: %s", i, fmt.Sprintf(format, args...)))
 		}
-		if err := namepattern.Validate(r.Tool); err != nil || r.Tool == "" {
+		if err := text.CheckPattern(r.Tool); err != nil || r.Tool == "" {
 			wrong("Tool %q is no pattern", r.Tool)
 		}
 		if r.Approvers < 0 || r.Approvers > maxApprovers {
@@ -59,7 +59,7 @@ func (p Policy) validateApprovals() error {
 func (p Policy) approvalOf(tool string) ApprovalRule {
 	sum, rules := ApprovalRule{Tool: tool, Approvers: 1}, 0
 	for _, r := range p.Approvals {
-		if !namepattern.Match(r.Tool, tool) {
+		if !text.MatchName(r.Tool, tool) {
 			continue
 		}
 		sum.Approvers = max(sum.Approvers, r.Approvers)

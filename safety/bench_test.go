@@ -228,12 +228,18 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 	if change != nil {
 		change(&b.cfg)
 	}
+	b.guard = b.made()
+	return b
+}
+
+// made returns a new guard of the configuration as it is now.
+func (b *bench) made() *safety.Guard {
+	b.t.Helper()
 	g, err := safety.NewGuard(b.cfg)
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	b.guard = g
-	return b
+	return g
 }
 
 func (b *bench) request() safety.Request {

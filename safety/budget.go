@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // BudgetExceeded is the drift type of a plan that costs more now than its budget.
@@ -58,7 +58,7 @@ func (p Policy) validateBudgets() error {
 		wrong := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("budget %d: %s", i, fmt.Sprintf(format, args...)))
 		}
-		if err := namepattern.Validate(b.Tool); err != nil {
+		if err := text.CheckPattern(b.Tool); err != nil {
 			wrong("Tool %q is no pattern: %v", b.Tool, err)
 		}
 		if b.CostType == "" || b.LimitType == "" {
@@ -100,7 +100,7 @@ func (p Policy) budgetFields() []string {
 // appliesTo reports whether the rule is for the calls of a tool. A check without a request falls
 // under every rule.
 func (b BudgetRule) appliesTo(tool string) bool {
-	return b.Tool == "" || tool == "" || namepattern.Match(b.Tool, tool)
+	return b.Tool == "" || tool == "" || text.MatchName(b.Tool, tool)
 }
 
 // unreadError says that the present cost of an entity is not known, and why.

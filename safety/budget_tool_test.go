@@ -34,28 +34,3 @@ func TestBudgetTool(t *testing.T) {
 	rule.Everything = true
 	wantDrift(t, newBench(t, within(rule), plan()...).check(), safety.BudgetExceeded)
 }
-
-// The name of a tool is not a path.
-func TestBudgetToolWithASlash(t *testing.T) {
-	rule := fits
-	rule.Tool = "ads/*"
-	b := newBench(t, within(rule), plan()...)
-	r := b.request()
-	r.Tool = "ads/campaigns/provision"
-	a, err := b.guard.Ask(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.guard.Attach(t.Context(), a.ID, "conf-1"); err != nil {
-		t.Fatal(err)
-	}
-	b.world.put(find(t, b, "Hulu"), "price", usd("$80,000"))
-	b.world.put(find(t, b, "Strava"), "price", usd("$52,000"))
-	out, err := b.guard.Answer(t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true, RunID: "run-2"})
-	if err != nil || out.Accepted || out.Reason != safety.CodeDrift {
-		t.Fatalf("outcome %+v, %v", out, err)
-	}
-	if !slices.ContainsFunc(out.Report.Alerts(), func(a safety.Alert) bool { return a.Drift == safety.BudgetExceeded }) {
-		t.Errorf("alerts %v, want that the budget is exceeded", out.Report.Alerts())
-	}
-}

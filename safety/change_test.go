@@ -65,17 +65,6 @@ func TestChangeLater(t *testing.T) {
 	}
 }
 
-// A later turn may ask for the same call at once.
-func TestChangeInTheNextTurn(t *testing.T) {
-	p := newPeople(t, 1, strava)
-	p.says("eva", safety.Answer{Change: "wait a day"})
-	r := p.request()
-	r.CallID, r.InvocationID = "call-2", "inv-2"
-	if a, err := p.guard.Ask(as(t, "bob"), r); err != nil || a.Replaces != p.approval.ID {
-		t.Errorf("replaces %q, error %v", a.Replaces, err)
-	}
-}
-
 // What the ledger says of a change must fit.
 func TestChangeOfABadLedger(t *testing.T) {
 	change := func(f func(*safety.Approval)) func(*safety.Approval) error {

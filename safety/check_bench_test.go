@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -40,23 +39,6 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 		tb.Fatal(err)
 	}
 	return g
-}
-
-// TestHundredEntities holds the time that a check of 100 entities waits for its checkers,
-// which answer in 20 ms, to 7 rounds of 16: 140 ms, of the 200 that it may take.
-func TestHundredEntities(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := manyThings(t, 100, 20*time.Millisecond)
-		begun := time.Now()
-		r, err := g.Check(t.Context(), nike)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantSafe(t, r)
-		if took := time.Since(begun); took != 140*time.Millisecond {
-			t.Errorf("the check waits %v, want 140ms", took)
-		}
-	})
 }
 
 // BenchmarkCheck is a check of 100 entities, 16 at a time.

@@ -12,7 +12,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Operator says how a [Condition] holds a value against its own.
@@ -85,7 +85,7 @@ func (c Condition) Validate() error {
 
 // literal returns the values of the literal.
 func (c Condition) literal() ([]any, error) {
-	v, err := strictjson.Decode([]byte(c.Literal))
+	v, err := text.StrictJSON([]byte(c.Literal))
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
@@ -94,7 +94,7 @@ func (c Condition) literal() ([]any, error) {
 
 // canonical returns the canonical form of the literal: 8 and 8.0 have the same.
 func (c Condition) canonical() (string, error) {
-	v, err := strictjson.Decode([]byte(c.Literal))
+	v, err := text.StrictJSON([]byte(c.Literal))
 	if err != nil {
 		return "", err
 	}

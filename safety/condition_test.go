@@ -4,7 +4,6 @@
 package safety_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -250,41 +249,6 @@ func TestConditionBehindTheRecord(t *testing.T) {
 	b.ask()
 	b.record.err = errors.New("away")
 	said(t, b.check(), "store: ...", "policy: ... the record could not be read, which says where the action names the entity")
-}
-
-// spoilt is a ledger that lists approvals otherwise than they were stored.
-type spoilt struct {
-	safety.Ledger
-	spoil func(*safety.Approval)
-}
-
-func (l spoilt) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
-	list, err := l.Ledger.List(ctx, s)
-	for i := range list {
-		l.spoil(&list[i])
-	}
-	return list, err
-}
-
-// TestConditionOfOtherArguments: what is approved is what has the digest, also for a ledger
-// that gives back another need.
-func TestConditionOfOtherArguments(t *testing.T) {
-	b := newBench(t, having("free", along(safety.AtLeast, "$.cpus")), free(64))
-	b.args = map[string]any{"cpus": 8}
-	b.ask()
-	b.world.states[b.record.snap.Entities[0].Key] = safety.State{Attributes: values{"free": number(7)}}
-	b.cfg.Ledger = spoilt{b.ledger, func(a *safety.Approval) { a.Args = []byte(`{"cpus":1}`) }}
-	var err error
-	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-		t.Fatal(err)
-	}
-	said(t, b.check(), "incomplete_record: the arguments of the request are not those it was asked with")
-
-	b.cfg.Ledger = spoilt{b.ledger, func(a *safety.Approval) { a.Args = []byte(`{"cpus":`) }}
-	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-		t.Fatal(err)
-	}
-	said(t, b.check(), "incomplete_record: ...", "policy: ... the arguments cannot be read: ...")
 }
 
 // Without a request there are no arguments.

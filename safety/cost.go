@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Cost is what a plan costs, and what it may cost by one rule of [Policy.Budgets]. It is for people:
@@ -69,7 +69,7 @@ func (a Approval) costHint() string {
 	known := slices.DeleteFunc(slices.Clone(a.Costs), func(c Cost) bool { return c.Seen == "" || c.Limit == "" })
 	items := make([]string, len(known))
 	for i, c := range known {
-		items[i] = clip.Text(c.Seen, maxWord) + " of " + word(c.BudgetType) + " " + clip.Text(c.Limit, maxWord)
+		items[i] = text.Clip(c.Seen, maxWord) + " of " + word(c.BudgetType) + " " + text.Clip(c.Limit, maxWord)
 	}
 	return listed(hintCost+" ", items, len(items), maxCostHint)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Need is a condition on one attribute of one entity as it was when approval was asked for.
@@ -138,11 +138,11 @@ func selected(document any, start string, c Condition) ([]any, error) {
 	if err = errors.Join(err, pathErr); err != nil {
 		return nil, err
 	}
-	node, err := strictjson.SelectOne(from, document)
+	node, err := text.One(from.Select(document))
 	if err != nil {
 		return nil, err
 	}
-	v, err := strictjson.SelectOne(path, node)
+	v, err := text.One(path.Select(node))
 	switch {
 	case err != nil:
 		return nil, err

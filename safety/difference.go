@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Difference holds the differences between a request and the one that it replaces: in the entities
@@ -145,7 +145,7 @@ func attributeDifferences(was, now entity.Canonical) (out []ValueDifference) {
 	return out
 }
 
-func shownValue(s string) string { return clip.Text(oneLine(s), maxShownValue) }
+func shownValue(s string) string { return text.Clip(oneLine(s), maxShownValue) }
 
 // argumentDifferences compares the leaves of two JSON documents, and shows them as redact
 // leaves them.

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // maxHinted is how many things a sentence names.
@@ -79,14 +79,14 @@ func sentences(list ...string) string {
 
 // ownHint returns what the tool says in at most limit bytes.
 func ownHint(own string, limit int) string {
-	own = strings.TrimSpace(clip.Visible(own))
-	if whole := clip.Text(own, limit-len(".")); !forges(own) && strings.Count(whole, `"`)%2 == 0 {
+	own = strings.TrimSpace(text.Visible(own))
+	if whole := text.Clip(own, limit-len(".")); !forges(own) && strings.Count(whole, `"`)%2 == 0 {
 		if whole != "" && !strings.ContainsAny(whole[len(whole)-1:], ".!?") {
 			whole += "."
 		}
 		return whole
 	}
-	return quoted(clip.Text(own, limit-len(`"".`))) + "."
+	return quoted(text.Clip(own, limit-len(`"".`))) + "."
 }
 
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
@@ -178,7 +178,7 @@ func attributeHint(name string, v entity.Value) string {
 	case v.Kind() == entity.KindNumber:
 		return word(v.String()) + " " + word(name)
 	}
-	return word(name) + " " + clip.Text(v.String(), maxWord)
+	return word(name) + " " + text.Clip(v.String(), maxWord)
 }
 
 // ageHint says roughly how long a time is, from one minute on.
@@ -325,7 +325,7 @@ func firstOf(items []string, total int) string {
 // word returns a name or a value so that it cannot be taken for anything else: one plain word
 // as it is, and anything else in quotes. A long one is cut.
 func word(s string) string {
-	s = clip.Text(strings.TrimSpace(clip.Visible(s)), maxWord)
+	s = text.Clip(strings.TrimSpace(text.Visible(s)), maxWord)
 	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.Contains(s, " ") || strings.ContainsFunc(s, odd) {
 		return quoted(s)
 	}
@@ -335,7 +335,7 @@ func word(s string) string {
 // clause returns a few words so that they cannot be taken for anything else: plain words as
 // they are, and anything else in quotes. A long text is cut.
 func clause(s string) string {
-	s = clip.Text(strings.Join(strings.Fields(clip.Visible(s)), " "), maxWord)
+	s = text.Clip(strings.Join(strings.Fields(text.Visible(s)), " "), maxWord)
 	if strings.Contains(s, ". ") || strings.ContainsFunc(s, odd) {
 		return quoted(s)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // IdentityFunc returns the name of the authenticated person, or program, that a context belongs to.
@@ -47,7 +47,7 @@ func (g *Guard) requester(ctx context.Context, s Session) (name string, authenti
 // width of characters, to space around and inside, and to characters that nobody sees.
 func identity(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || clip.Ignorable(r) {
+		if unicode.IsSpace(r) || text.Ignorable(r) {
 			return -1
 		}
 		return r

@@ -157,19 +157,6 @@ func TestAskRefuses(t *testing.T) {
 	}
 }
 
-func TestAskTwice(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	if a, err := b.guard.Ask(t.Context(), b.request()); !errors.Is(err, safety.ErrConflict) || a.ID != "" {
-		t.Errorf("the same call of the same run again: %q, %v", a.ID, err)
-	}
-	r := b.request()
-	r.RunID = "run-9"
-	if _, err := b.guard.Ask(t.Context(), r); err != nil {
-		t.Errorf("in another run: %v", err)
-	}
-}
-
 func TestAttach(t *testing.T) {
 	b := newBench(t, nil, strava)
 	a := b.ask()
@@ -232,20 +219,6 @@ func TestCheckLooksAtTheOpenApproval(t *testing.T) {
 	if r := b.check(); r.ApprovalID() != "" {
 		t.Errorf("report of the rejected approval %q", r.ApprovalID())
 	}
-}
-
-func TestCheckWithoutLedger(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.cfg.Ledger = brokenLedger{b.ledger}
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := g.Check(t.Context(), nike)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantFailure(t, r, safety.ReasonStore)
 }
 
 // brokenLedger cannot list.

@@ -223,10 +223,7 @@ func TestOverrideOfBudget(t *testing.T) {
 			product := bought("Product", "Strava", values{"price": usd("$40,000")}, values{})
 			p := newPeople(t, 1, product, budget)
 			p.cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 1}}
-			var err error
-			if p.guard, err = safety.NewGuard(p.cfg); err != nil {
-				t.Fatal(err)
-			}
+			p.guard = p.made()
 			r := p.request()
 			r.CallID = "call-2"
 			a, err := p.guard.Ask(as(t, "bob"), r)
@@ -266,10 +263,7 @@ func TestOverrideTooLate(t *testing.T) {
 		p.clock.Add(p.cfg.Policy.RequestLifetime + time.Microsecond)
 		return late.Check(ctx, e)
 	})
-	var err error
-	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
-		t.Fatal(err)
-	}
+	p.guard = p.made()
 	p.wantOutcome(p.overrides("tom"), safety.CodeExpired, safety.StatePending)
 }
 
@@ -295,10 +289,7 @@ func TestOverrideLosesTheRace(t *testing.T) {
 	p.cfg.Ledger = lost{p.ledger, func(a *safety.Approval) {
 		a.State, a.Approver, a.Consents = safety.StateApproved, "eva", []safety.Consent{{Who: "eva"}}
 	}}
-	var err error
-	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
-		t.Fatal(err)
-	}
+	p.guard = p.made()
 	if out := p.overrides("eva"); out.Accepted || out.Reason != safety.CodeNotPending {
 		t.Errorf("an override: %+v", out)
 	}

@@ -6,7 +6,6 @@ package safety_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -251,32 +250,6 @@ func TestWordsAreBounded(t *testing.T) {
 	}
 }
 
-func TestApprovalRules(t *testing.T) {
-	two := []string{"eva", "tom"}
-	for name, tt := range map[string]struct {
-		rule safety.ApprovalRule
-		want string // "" if the rule is valid
-	}{
-		"nothing":        {safety.ApprovalRule{Tool: "buy"}, ""},
-		"two":            {safety.ApprovalRule{Tool: "buy_*", Approvers: 2, Override: two}, ""},
-		"a hundred":      {safety.ApprovalRule{Tool: "buy", Approvers: 100}, ""},
-		"more":           {safety.ApprovalRule{Tool: "buy", Approvers: 101}, "Approvers is 101"},
-		"less than none": {safety.ApprovalRule{Tool: "buy", Approvers: -1}, "Approvers is -1"},
-		"no tool":        {safety.ApprovalRule{}, `Tool "" is no pattern`},
-		"no pattern":     {safety.ApprovalRule{Tool: "["}, `Tool "[" is no pattern`},
-		"one overrides":  {safety.ApprovalRule{Tool: "buy", Override: two[:1]}, "names one person"},
-		"one twice":      {safety.ApprovalRule{Tool: "buy", Override: []string{"eva", "Eva "}}, `names "Eva " twice`},
-		"nobody":         {safety.ApprovalRule{Tool: "buy", Override: []string{"eva", " "}}, "an empty name"},
-	} {
-		p := safety.DefaultPolicy()
-		p.Approvals = []safety.ApprovalRule{tt.rule}
-		err := p.Validate()
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), "approval rule 0: ") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", name, err, tt.want)
-		}
-	}
-}
-
 // Several rules for one tool add up to the strictest.
 func TestApprovalRulesOfOneTool(t *testing.T) {
 	rules := []safety.ApprovalRule{
@@ -286,10 +259,7 @@ func TestApprovalRulesOfOneTool(t *testing.T) {
 	}
 	p := newPeople(t, 1, strava)
 	p.cfg.Policy.Approvals = rules
-	g, err := safety.NewGuard(p.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := p.made()
 	p.guard = g
 	rules[0].Override[0], rules[0].Approvers = "max", 1 // the guard has its own
 	r := p.request()
@@ -307,33 +277,6 @@ func TestApprovalRulesOfOneTool(t *testing.T) {
 		if err != nil || (out.Reason == safety.CodeCheckFailed) != may {
 			t.Errorf("%s: %q, %v", who, out.Reason, err)
 		}
-	}
-}
-
-func TestVersionOfApprovals(t *testing.T) {
-	version := func(rules ...safety.ApprovalRule) string {
-		p := safety.DefaultPolicy()
-		p.Approvals = rules
-		return p.Version()
-	}
-	none := version()
-	two := safety.ApprovalRule{Tool: "buy", Approvers: 2}
-	may := safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "tom"}}
-	for name, same := range map[string][2]string{
-		"one approver":    {none, version(safety.ApprovalRule{Tool: "buy", Approvers: 1})},
-		"no approver":     {none, version(safety.ApprovalRule{Tool: "buy"})},
-		"another order":   {version(two, may), version(may, two)},
-		"people in order": {version(may), version(safety.ApprovalRule{Tool: "sell", Approvers: 1, Override: []string{"TOM", "eva"}})},
-	} {
-		if same[0] != same[1] {
-			t.Errorf("%s: another version", name)
-		}
-	}
-	all := []string{none, version(two), version(may), version(two, may), version(safety.ApprovalRule{Tool: "buy", Approvers: 3}),
-		version(safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "ann"}}), version(safety.ApprovalRule{Tool: "sell", Approvers: 2, Override: []string{"eva", "tom"}})}
-	slices.Sort(all)
-	if len(slices.Compact(all)) != 7 || slices.Contains(all, "") {
-		t.Errorf("versions %v", all)
 	}
 }
 

@@ -137,7 +137,7 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeOtherCall, nil, "The approval is for another call.")
 	case a.State == StatePending:
 		return no(CodeNotApproved, nil, "Nobody has approved %s yet.", e.Tool)
-	case a.State == StateApproved && a.Missing() > 0 && a.Approvers > 1:
+	case a.State == StateApproved && a.Missing() > 0:
 		return no(CodeStore, nil, "The ledger says that %s is approved, and %s.", e.Tool, a.approvedBy())
 	case a.State != StateApproved || a.Approver == "":
 		return no(closedCode(a.State, CodeNotApproved), nil, "The approval of %s is %s.", e.Tool, a.State)

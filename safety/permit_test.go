@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,13 +57,6 @@ func TestPermitIsForOneCall(t *testing.T) {
 	}
 }
 
-func TestPermitNeedsApproval(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	_, _, err := b.permit()
-	wantRefusal(t, err, safety.CodeNotApproved)
-}
-
 func TestPermitAfterDrift(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	b.world.put(strava, "availability", entity.Bool(false))
@@ -77,24 +69,6 @@ func TestPermitAfterDrift(t *testing.T) {
 	b.world.put(strava, "availability", entity.Bool(true))
 	_, _, err = b.permit()
 	wantRefusal(t, err, safety.CodeBlocked)
-}
-
-func TestPermitAfterFailedCheck(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	b.record.err = errors.New("disk")
-	p, r, err := b.permit()
-	wantRefusal(t, err, safety.CodeCheckFailed)
-	wantFailure(t, r, safety.ReasonStore)
-	if p != nil || b.state() != safety.StateApproved {
-		t.Errorf("permit %v, state %s", p, b.state())
-	}
-	if stored, _ := b.ledger.Get(t.Context(), b.approval.ID); stored.Verdict != "check_failed" {
-		t.Errorf("stored verdict %q", stored.Verdict)
-	}
-	b.record.err = nil
-	if _, _, err := b.permit(); err != nil {
-		t.Errorf("the second attempt: %v", err)
-	}
 }
 
 func TestPermitAtExpiry(t *testing.T) {
@@ -122,36 +96,11 @@ func TestPermitAtExpiry(t *testing.T) {
 	wantRefusal(t, err, safety.CodeExpired)
 }
 
-func TestPermitExpiresDuringTheCheck(t *testing.T) {
-	var b *bench
-	var late atomic.Bool
-	b = newBench(t, func(cfg *safety.GuardConfig) {
-		good := cfg.Checkers["Product"]
-		cfg.Policy.MaxAge = 30 * 24 * time.Hour
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			if late.Load() {
-				b.clock.Add(7*24*time.Hour + time.Microsecond)
-			}
-			return good.Check(ctx, e)
-		})
-	}, strava)
-	b.approved()
-	late.Store(true)
-	p, _, err := b.permit()
-	wantRefusal(t, err, safety.CodeExpired)
-	if p != nil || b.state() != safety.StateApproved {
-		t.Errorf("permit %v, state %s", p, b.state())
-	}
-}
-
 func TestPermitWithoutClock(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	for name, times := range map[string][]time.Time{"at once": {{}}, "before the check": {epoch, {}}} {
 		b.cfg.Now = clockOf(times...)
-		g, err := safety.NewGuard(b.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := b.made()
 		p, _, err := g.Permit(t.Context(), b.execution())
 		wantRefusal(t, err, safety.CodeClock)
 		if p != nil {
@@ -186,31 +135,6 @@ func TestPermitsRace(t *testing.T) {
 	all.Wait()
 	if permits.Load() != 1 || losers.Load() != n-1 || b.state() != safety.StateExecuting {
 		t.Errorf("%d permits, %d losers, state %s", permits.Load(), losers.Load(), b.state())
-	}
-}
-
-// The race is lost between the check and the permit.
-func TestPermitIsTakenDuringTheCheck(t *testing.T) {
-	var b *bench
-	var racing atomic.Bool
-	b = newBench(t, func(cfg *safety.GuardConfig) {
-		good := cfg.Checkers["Product"]
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			if racing.CompareAndSwap(true, false) {
-				if _, _, err := b.permit(); err != nil {
-					t.Error(err)
-				}
-			}
-			return good.Check(ctx, e)
-		})
-	}, strava)
-	b.approved()
-	racing.Store(true)
-	p, r, err := b.permit()
-	wantRefusal(t, err, safety.CodeAlreadyUsed)
-	wantSafe(t, r)
-	if p != nil {
-		t.Error("two permits")
 	}
 }
 
@@ -322,37 +246,4 @@ func TestSlowCheckGivesNoTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefusal(t, p.Consume(t.Context(), b.args), safety.CodeExpired)
-}
-
-// What the record found after the request is checked, and cannot take anything away.
-func TestUnseenEntities(t *testing.T) {
-	b := newBench(t, nil, strava, budget).approved()
-	late := thing("Product", "ESPN Video Pre-roll", fine)
-	b.record.snap.Entities = []entity.Canonical{budget, late} // strava is gone
-	b.world.states[late.Key] = safety.State{Attributes: fine}
-	b.record.snap.Receipt.RowsRead++
-	_, r, err := b.permit()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, r.Summary())
-	}
-	if r.Fingerprint() != b.approval.Fingerprint {
-		t.Error("what was found later changed the fingerprint")
-	}
-	var got []string
-	for _, e := range r.Entities() {
-		if e.Unseen {
-			e.Value += " (unseen)"
-		}
-		got = append(got, e.Value)
-	}
-	if want := "Strava Sponsored Routes, $200,000, ESPN Video Pre-roll (unseen)"; strings.Join(got, ", ") != want {
-		t.Errorf("checked %q, want %q", got, want)
-	}
-
-	b = newBench(t, nil, strava, budget).approved()
-	b.record.snap.Entities = []entity.Canonical{late}
-	b.world.states[late.Key] = safety.State{Attributes: values{"availability": entity.Bool(false), "price": usd("$40,000")}}
-	_, r, err = b.permit()
-	wantRefusal(t, err, safety.CodeDrift)
-	wantDrift(t, r, safety.Unavailable)
 }

@@ -95,34 +95,6 @@ func TestNewPolicy(t *testing.T) {
 	}
 }
 
-// A configuration that nobody changed has the policy that it had before an upgrade: an
-// approval that was asked under another one is refused.
-func TestPolicyVersionsStay(t *testing.T) {
-	full := configured()
-	full.Types["Cluster"] = config.TypePolicy{Drift: map[string]config.Drift{
-		"free":  {AtLeast: "$.cpus", Effect: config.EffectWarn, Optional: true, Type: "full", Severity: new(0.7)},
-		"price": {AtMost: "$50"},
-		"state": {OneOf: []any{"ready", json.Number("2.50"), true}},
-		"zones": {OneOf: "$['zones']"},
-		"open":  {Equals: true},
-	}}
-	full.Types["Budget"] = config.TypePolicy{Unseen: config.UnseenAllow}
-	for name, test := range map[string]struct {
-		guard config.Guard
-		want  string
-	}{
-		"nothing":         {config.Guard{}, "206d329cd66b4818f0c4e4c66531ba5fd6e81a03773e866351bbc00e2e644810"},
-		"the defaults":    {config.Default().Guard, "206d329cd66b4818f0c4e4c66531ba5fd6e81a03773e866351bbc00e2e644810"},
-		"everything":      {configured(), "5685b03026f2e052b74215a44c8ecdb340b4081f13899b88718f359d40cd92b9"},
-		"with conditions": {full, "cfacdceef4fc6527d0f4e85f54a3a67e8e477b67901d1a0fd2a85cd9b7a619a6"},
-	} {
-		p, err := safety.NewPolicy(test.guard)
-		if got := p.Version(); got != test.want || err != nil {
-			t.Errorf("%s: version %s, %v; want %s", name, got, err, test.want)
-		}
-	}
-}
-
 func TestNewPolicyOfConditions(t *testing.T) {
 	for name, test := range map[string]struct {
 		drift config.Drift

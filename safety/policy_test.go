@@ -43,6 +43,10 @@ func TestPolicyValidate(t *testing.T) {
 		change(&b)
 		return b
 	}
+	two := []string{"eva", "tom"}
+	approvals := func(r safety.ApprovalRule) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{r} }
+	}
 	condition := func(attribute string, c safety.Condition) func(*safety.Policy) {
 		return ofType("T", safety.TypePolicy{Rules: map[string]safety.Rule{attribute: {Drift: "x", Condition: c}}})
 	}
@@ -102,6 +106,13 @@ func TestPolicyValidate(t *testing.T) {
 		{`budget 0: LimitAttribute "A b"`, budgets(with(func(b *safety.BudgetRule) { b.LimitAttribute = "A b" }))},
 		{"budget 0: severity is 2", budgets(with(func(b *safety.BudgetRule) { b.Severity = 2 }))},
 		{"budget 1: it is there twice", budgets(fits, fits)},
+		{"approval rule 0: Approvers is 101", approvals(safety.ApprovalRule{Tool: "buy", Approvers: 101})},
+		{"approval rule 0: Approvers is -1", approvals(safety.ApprovalRule{Tool: "buy", Approvers: -1})},
+		{`approval rule 0: Tool "" is no pattern`, approvals(safety.ApprovalRule{})},
+		{`approval rule 0: Tool "[" is no pattern`, approvals(safety.ApprovalRule{Tool: "["})},
+		{"names one person", approvals(safety.ApprovalRule{Tool: "buy", Override: two[:1]})},
+		{`names "Eva " twice`, approvals(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", "Eva "}})},
+		{"an empty name", approvals(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", " "}})},
 		{`budget 0: Everything sums every "Product"`, func(p *safety.Policy) {
 			budgets(with(func(b *safety.BudgetRule) { b.Everything = true }))(p)
 			p.Require, p.Listed = safety.RequireListed, []string{"Budget"}
@@ -119,6 +130,7 @@ func TestPolicyValidate(t *testing.T) {
 	edge := safety.DefaultPolicy()
 	edge.ClockSkew, edge.Parallel, edge.MinConfidence = 0, 1024, 1
 	edge.Rules["a"] = safety.Rule{Drift: "x", Severity: 1}
+	edge.Approvals = []safety.ApprovalRule{{Tool: "buy"}, {Tool: "buy_*", Approvers: 2, Override: two}, {Tool: "buy", Approvers: 100}}
 	if err := edge.Validate(); err != nil {
 		t.Errorf("at the limits: %v", err)
 	}
@@ -138,6 +150,10 @@ func TestPolicyVersion(t *testing.T) {
 	condition := func(c safety.Condition) func(*safety.Policy) {
 		return ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.5, Condition: c}}})
 	}
+	approvals := func(rules ...safety.ApprovalRule) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Approvals = rules }
+	}
+	override := []string{"eva", "tom"}
 	versions := map[string]string{safety.DefaultPolicy().Version(): "default"}
 	for name, change := range map[string]func(*safety.Policy){
 		"MaxAge":          func(p *safety.Policy) { p.MaxAge++ },
@@ -189,6 +205,12 @@ func TestPolicyVersion(t *testing.T) {
 		"listed":       func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T"} },
 		"listed two":   func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T", "U"} },
 		"budget":       func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits} },
+		"two approve":  approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}),
+		"three":        approvals(safety.ApprovalRule{Tool: "buy", Approvers: 3}),
+		"an override":  approvals(safety.ApprovalRule{Tool: "sell", Override: override}),
+		"others":       approvals(safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "ann"}}),
+		"both":         approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}, safety.ApprovalRule{Tool: "sell", Override: override}),
+		"both of one":  approvals(safety.ApprovalRule{Tool: "sell", Approvers: 2, Override: override}),
 		"budgets": func(p *safety.Policy) {
 			p.Budgets = []safety.BudgetRule{fits, {CostType: "T", CostAttribute: "a", LimitType: "U", Everything: true}}
 		},
@@ -236,6 +258,13 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 			p.Require, p.Listed = safety.RequireListed, []string{"U", "T", "U"}
 		}, func(p *safety.Policy) {
 			p.Require, p.Listed = safety.RequireListed, []string{"T", "U"}
+		}},
+		{"one approver", func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: 1}} }, func(*safety.Policy) {}},
+		{"no approver", func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{{Tool: "buy"}} }, func(*safety.Policy) {}},
+		{"people in another order", func(p *safety.Policy) {
+			p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: 2}, {Tool: "sell", Override: []string{"eva", "tom"}}}
+		}, func(p *safety.Policy) {
+			p.Approvals = []safety.ApprovalRule{{Tool: "sell", Approvers: 1, Override: []string{"TOM", "eva"}}, {Tool: "buy", Approvers: 2}}
 		}},
 		{"budgets in another order", func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits, other} },
 			func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{other, fits} }},
@@ -291,57 +320,5 @@ func TestRules(t *testing.T) {
 				t.Errorf("%s: %s has no recommendation", test.name, a.Attribute)
 			}
 		}
-	}
-}
-
-func TestTolerance(t *testing.T) {
-	for _, test := range []struct {
-		name      string
-		tolerance safety.Tolerance
-		seen, now entity.Value
-		want      bool // covered
-	}{
-		{"equal", safety.Tolerance{}, usd("$100"), usd("$100.00"), true},
-		{"none", safety.Tolerance{}, usd("$100"), usd("$100.01"), false},
-		{"absolute, at the limit", safety.Tolerance{Absolute: 0.1}, usd("$100"), usd("$100.10"), true},
-		{"absolute, downwards", safety.Tolerance{Absolute: 0.1}, usd("$100"), usd("$99.90"), true},
-		{"absolute, beyond", safety.Tolerance{Absolute: 0.1}, usd("$100"), usd("$100.11"), false},
-		{"percent, at the limit", safety.Tolerance{Percent: 5}, number(100), number(105), true},
-		{"percent, downwards", safety.Tolerance{Percent: 5}, number(100), number(95), true},
-		{"percent, beyond", safety.Tolerance{Percent: 5}, number(100), number(105.01), false},
-		{"percent of a negative", safety.Tolerance{Percent: 5}, number(-100), number(-104), true},
-		{"percent of a negative, beyond", safety.Tolerance{Percent: 5}, number(-100), number(-106), false},
-		{"percent of zero", safety.Tolerance{Percent: 50}, number(0), number(0.01), false},
-		{"both, within one", safety.Tolerance{Absolute: 1, Percent: 50}, number(100), number(120), false},
-		{"both, within the other", safety.Tolerance{Absolute: 100, Percent: 1}, number(100), number(120), false},
-		{"both", safety.Tolerance{Absolute: 20, Percent: 20}, number(100), number(120), true},
-		{"another currency", safety.Tolerance{Absolute: 9, Percent: 9}, usd("$100"), usd("€100"), false},
-		{"text", safety.Tolerance{Absolute: 9, Percent: 9}, entity.Text("a"), entity.Text("b"), false},
-		{"time", safety.Tolerance{Absolute: 9, Percent: 9}, entity.Time(epoch), entity.Time(epoch.Add(time.Second)), false},
-		{"boolean", safety.Tolerance{Absolute: 9, Percent: 9}, entity.Bool(true), entity.Bool(false), false},
-	} {
-		e := thing("Product", "P", values{"x": test.seen})
-		b := newBench(t, func(cfg *safety.GuardConfig) {
-			cfg.Policy.Rules["x"] = safety.Rule{Drift: "moved", Severity: 0.5, Tolerance: test.tolerance}
-		}, e)
-		b.world.put(e, "x", test.now)
-		if r := b.check(); r.IsSafeToApprove() != test.want {
-			t.Errorf("%s: covered %t, want %t\n%s", test.name, r.IsSafeToApprove(), test.want, r.Summary())
-		}
-	}
-}
-
-func TestTolerancePerAttribute(t *testing.T) {
-	e := thing("Product", "P", values{"a": number(100), "b": number(100)})
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Rules["a"] = safety.Rule{Drift: "moved", Tolerance: safety.Tolerance{Percent: 10}}
-	}, e)
-	b.world.put(e, "a", number(109))
-	wantSafe(t, b.check())
-	b.world.put(e, "b", number(101))
-	r := b.check()
-	wantDrift(t, r, safety.Changed)
-	if a := r.Alerts()[0]; a.Attribute != "b" {
-		t.Errorf("alert about %s, want b", a.Attribute)
 	}
 }

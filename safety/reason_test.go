@@ -47,10 +47,7 @@ func TestReasonThatDoesNotCount(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	p.cfg.Ledger = lost{p.ledger, func(a *safety.Approval) { a.State = safety.StateRejected }}
-	var err error
-	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
-		t.Fatal(err)
-	}
+	p.guard = p.made()
 	if out := p.says("eva", safety.Answer{Because: "too expensive"}); out.Reason != safety.CodeRejected || out.Because != "" {
 		t.Errorf("somebody else rejected first: %+v", out)
 	}

@@ -77,3 +77,31 @@ func TestUnknownValuesAreStrict(t *testing.T) {
 		t.Error("an empty sum has a value")
 	}
 }
+
+// People can override a report that is whole and fails only because sources are down.
+func TestDown(t *testing.T) {
+	failing := func() Report {
+		return Report{
+			session: Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0), total: 1,
+			results: []EntityResult{{Outcome: EntityFailed}}, failures: []Failure{{EntityType: "T", Entity: "e", Reason: ReasonSourceDown}},
+		}
+	}
+	if names, only := failing().down(); !only || len(names) != 1 {
+		t.Errorf("%q, only these: %t", names, only)
+	}
+	for name, spoil := range map[string]func(*Report){
+		"no session":       func(r *Report) { r.session.ID = "" },
+		"no start":         func(r *Report) { r.started = time.Time{} },
+		"no end":           func(r *Report) { r.checked = time.Time{} },
+		"a result is lost": func(r *Report) { r.total = 2 },
+		"no failure":       func(r *Report) { r.failures = nil },
+		"a change":         func(r *Report) { r.alerts = []Alert{{}} },
+		"another failure":  func(r *Report) { r.failures = append(r.failures, Failure{Reason: ReasonStore}) },
+	} {
+		r := failing()
+		spoil(&r)
+		if names, only := r.down(); only {
+			t.Errorf("%s: %q and nothing else", name, names)
+		}
+	}
+}

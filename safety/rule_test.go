@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -49,6 +50,24 @@ func TestDirection(t *testing.T) {
 		{"between currencies", safety.Rule{Direction: safety.Rise}, usd("$2"), usd("€1"), false},
 		{"text", safety.Rule{Direction: safety.Rise}, entity.Text("b"), entity.Text("a"), false},
 		{"boolean", safety.Rule{Direction: safety.Rise}, entity.Bool(true), entity.Bool(false), false},
+		{"tolerance: equal", safety.Rule{}, usd("$100"), usd("$100.00"), true},
+		{"tolerance: none", safety.Rule{}, usd("$100"), usd("$100.01"), false},
+		{"tolerance: absolute, at the limit", safety.Rule{Tolerance: safety.Tolerance{Absolute: 0.1}}, usd("$100"), usd("$100.10"), true},
+		{"tolerance: absolute, downwards", safety.Rule{Tolerance: safety.Tolerance{Absolute: 0.1}}, usd("$100"), usd("$99.90"), true},
+		{"tolerance: absolute, beyond", safety.Rule{Tolerance: safety.Tolerance{Absolute: 0.1}}, usd("$100"), usd("$100.11"), false},
+		{"tolerance: percent, at the limit", safety.Rule{Tolerance: safety.Tolerance{Percent: 5}}, number(100), number(105), true},
+		{"tolerance: percent, downwards", safety.Rule{Tolerance: safety.Tolerance{Percent: 5}}, number(100), number(95), true},
+		{"tolerance: percent, beyond", safety.Rule{Tolerance: safety.Tolerance{Percent: 5}}, number(100), number(105.01), false},
+		{"tolerance: percent of a negative", safety.Rule{Tolerance: safety.Tolerance{Percent: 5}}, number(-100), number(-104), true},
+		{"tolerance: percent of a negative, beyond", safety.Rule{Tolerance: safety.Tolerance{Percent: 5}}, number(-100), number(-106), false},
+		{"tolerance: percent of zero", safety.Rule{Tolerance: safety.Tolerance{Percent: 50}}, number(0), number(0.01), false},
+		{"tolerance: both, within one", safety.Rule{Tolerance: safety.Tolerance{Absolute: 1, Percent: 50}}, number(100), number(120), false},
+		{"tolerance: both, within the other", safety.Rule{Tolerance: safety.Tolerance{Absolute: 100, Percent: 1}}, number(100), number(120), false},
+		{"tolerance: both", safety.Rule{Tolerance: safety.Tolerance{Absolute: 20, Percent: 20}}, number(100), number(120), true},
+		{"tolerance: another currency", safety.Rule{Tolerance: safety.Tolerance{Absolute: 9, Percent: 9}}, usd("$100"), usd("€100"), false},
+		{"tolerance: text", safety.Rule{Tolerance: safety.Tolerance{Absolute: 9, Percent: 9}}, entity.Text("a"), entity.Text("b"), false},
+		{"tolerance: time", safety.Rule{Tolerance: safety.Tolerance{Absolute: 9, Percent: 9}}, entity.Time(epoch), entity.Time(epoch.Add(time.Second)), false},
+		{"tolerance: boolean", safety.Rule{Tolerance: safety.Tolerance{Absolute: 9, Percent: 9}}, entity.Bool(true), entity.Bool(false), false},
 	} {
 		e := thing("Product", "P", values{"x": test.seen})
 		b := newBench(t, ruled(test.rule), e)
@@ -134,10 +153,6 @@ func TestNotAvailable(t *testing.T) {
 		seen values
 		want safety.Verdict
 	}{
-		{"default", safety.Rule{}, values{"availability": entity.Bool(true)}, safety.Drift},
-		{"was not before", safety.Rule{}, values{"availability": entity.Bool(false)}, safety.Drift},
-		{"not seen", safety.Rule{}, values{"x": number(1)}, safety.Drift},
-		{"seen as a text", safety.Rule{}, values{"availability": entity.Text("yes")}, safety.Drift},
 		{"tolerance", safety.Rule{Tolerance: safety.Tolerance{Absolute: 1, Percent: 100}}, values{"availability": entity.Bool(true)}, safety.Drift},
 		{"direction", safety.Rule{Direction: safety.Rise}, values{"availability": entity.Bool(true)}, safety.Drift},
 		{"optional", safety.Rule{Optional: true}, values{"availability": entity.Bool(true)}, safety.Drift},
@@ -369,8 +384,8 @@ func TestOptionalType(t *testing.T) {
 	}
 }
 
-// A guard keeps its policy whatever happens to what it was made from.
-func TestGuardKeepsItsPolicy(t *testing.T) {
+// A guard keeps its configuration whatever happens to what it was made from.
+func TestGuardKeepsItsConfiguration(t *testing.T) {
 	b := newBench(t, func(cfg *safety.GuardConfig) {
 		cfg.Policy.Types = map[string]safety.TypePolicy{
 			"Product": {MinConfidence: new(0.9), Rules: map[string]safety.Rule{"price": {Drift: "fare"}}},
@@ -384,6 +399,7 @@ func TestGuardKeepsItsPolicy(t *testing.T) {
 	*p.Types["Product"].MinConfidence = 0
 	p.Types["Product"] = safety.TypePolicy{Optional: true}
 	p.Listed[0], p.Budgets[0] = "Nothing", safety.BudgetRule{}
+	b.cfg.Checkers["Product"] = safety.CheckerFunc(nil)
 	b.record.snap.Entities[0].Confidence = 0.8
 	b.world.put(strava, "price", usd("$1"))
 	b.guard = before
@@ -404,7 +420,7 @@ func TestNamesOfValues(t *testing.T) {
 		}
 	}
 	// What has no name reads as the strictest.
-	if got := []string{safety.Direction(9).String(), safety.Effect(9).String(), safety.Requirement(9).String(), safety.Unseen(9).String()}; !slices.Equal(got, []string{"either", "block", "everything", "deny"}) {
+	if got := []string{safety.Direction(3).String(), safety.Effect(2).String(), safety.Requirement(3).String(), safety.Unseen(2).String()}; !slices.Equal(got, []string{"either", "block", "everything", "deny"}) {
 		t.Errorf("values without a name are %v", got)
 	}
 	e := safety.Block
@@ -420,7 +436,7 @@ func TestNamesOfValues(t *testing.T) {
 // never turns safe into anything else, and so one that allows less never makes
 // something safe.
 func TestRelaxing(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
+	var r *rand.Rand
 	pick := func(list ...entity.Value) entity.Value { return list[r.IntN(len(list))] }
 	attributes := []string{"price", "reach", "availability", "note"}
 	value := func(name string) entity.Value {
@@ -503,8 +519,10 @@ func TestRelaxing(t *testing.T) {
 		p.Types = map[string]safety.TypePolicy{"Product": product, "Room": room}
 		return p
 	}
-	safe, unsafe := 0, 0
-	for range 3000 {
+	safe, unsafe, rounds := 0, 0, 0
+	for seed := range testsize.Seeds(t, 600, 3000) {
+		rounds++
+		r = rand.New(rand.NewPCG(seed, 4))
 		strict := safety.DefaultPolicy()
 		ofType := map[string]safety.Rule{}
 		for _, name := range attributes {
@@ -551,7 +569,7 @@ func TestRelaxing(t *testing.T) {
 			unsafe++
 		}
 	}
-	if safe < 50 || unsafe < 50 {
+	if least := testsize.Rounds(t, 10, 50); rounds > 1 && (safe < least || unsafe < least) {
 		t.Errorf("%d were safe before, %d only after: the test tells nothing", safe, unsafe)
 	}
 }

@@ -41,10 +41,7 @@ func TestShareOncePerCheck(t *testing.T) {
 		ids = append(ids, id)
 		return strava.Attributes, nil
 	})
-	var err error
-	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-		t.Fatal(err)
-	}
+	b.guard = b.made()
 	first, second := b.check(), b.check()
 	if !first.IsSafeToApprove() || !second.IsSafeToApprove() || calls.Load() != 2 {
 		t.Errorf("%d calls for two checks\n%s%s", calls.Load(), first.Summary(), second.Summary())
@@ -97,10 +94,7 @@ func TestShareFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, yahoo, strava)
 			b.cfg.Checkers["Product"] = sharing(b, test.call)
-			var err error
-			if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-				t.Fatal(err)
-			}
+			b.guard = b.made()
 			r := b.check()
 			n := 0
 			for _, f := range r.Failures() {
@@ -138,10 +132,7 @@ func TestShareIsAbandoned(t *testing.T) {
 			<-release
 			return strava.Attributes, nil
 		})
-		var err error
-		if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-			t.Fatal(err)
-		}
+		b.guard = b.made()
 		begun := time.Now()
 		r := b.check()
 		if took := time.Since(begun); took != 5*time.Second {
@@ -170,26 +161,5 @@ func TestOrigins(t *testing.T) {
 	got[0].Kind, list[0].Name = "changed", "changed"
 	if again := r.Entities()[0].Origins[0]; again.Kind != "a b" || again.Name != "c d" {
 		t.Errorf("the report was changed: %+v", again)
-	}
-}
-
-// A key that no map takes fails the entities that ask with it, and holds up no other.
-func TestShareUnderAKeyThatIsNone(t *testing.T) {
-	b := newBench(t, nil, strava, yahoo)
-	b.cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-		return safety.Share(ctx, any([]string{e.Value}), func(context.Context) (safety.State, error) { return safety.State{}, nil })
-	})
-	var err error
-	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
-		t.Fatal(err)
-	}
-	failures := b.check().Failures()
-	if len(failures) != 2 {
-		t.Fatalf("failures %v, want one for each entity", failures)
-	}
-	for _, f := range failures {
-		if f.Reason != safety.ReasonPanic {
-			t.Errorf("%s, want %s", f, safety.ReasonPanic)
-		}
 	}
 }

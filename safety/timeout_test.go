@@ -133,27 +133,6 @@ func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ safety.De
 	return f(ctx)
 }
 
-// The caller's own deadline is the caller giving up.
-func TestDeadlineOfTheCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(cfg *safety.GuardConfig) {
-			realTime(cfg)
-			cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, _ entity.Canonical) (safety.State, error) {
-				<-ctx.Done()
-				return safety.State{}, ctx.Err()
-			})
-		}, seenNow(strava)...)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		r, err := b.guard.Check(ctx, nike)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantFailure(t, r, safety.ReasonCanceled)
-		wantFailure(t, r, safety.ReasonTimeout)
-	})
-}
-
 func TestParallelIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var things []entity.Canonical
@@ -192,10 +171,7 @@ func TestCheckerGetsACopy(t *testing.T) {
 		e.Seen[0].Attributes["price"] = usd("$52,000")
 		return safety.State{Attributes: e.Attributes, AsOf: epoch}, nil
 	})
-	g, err := safety.NewGuard(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := b.made()
 	r, err := g.Check(t.Context(), nike)
 	if err != nil {
 		t.Fatal(err)

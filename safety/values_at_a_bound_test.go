@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -26,21 +25,6 @@ func TestAttachNothing(t *testing.T) {
 	for _, names := range [][2]string{{"", "conf-2"}, {a.ID, ""}, {"", ""}} {
 		if err := g.Attach(t.Context(), names[0], names[1]); err == nil || l.calls > 0 {
 			t.Errorf("%q: error %v, the ledger was called %d times", names, err, l.calls)
-		}
-	}
-}
-
-// What is resolved without a name, or by nobody, is not looked for.
-func TestResolveNothing(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	for name, r := range map[string]safety.Resolution{
-		"no session":  {ApprovalID: a.ID, Who: "ana"},
-		"no approval": {Session: nike, Who: "ana"},
-		"nobody":      {Session: nike, ApprovalID: a.ID, Who: " "},
-	} {
-		if _, err := b.guard.Resolve(t.Context(), r); err == nil || errors.Is(err, safety.ErrNotFound) || errors.Is(err, safety.ErrConflict) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -81,22 +65,6 @@ func TestAttachConflict(t *testing.T) {
 		if err := g.Attach(t.Context(), a.ID, "conf-1"); (err == nil) != test.ok {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// How many are bought is said by the arguments of the action that asks, and by those of no
-// other.
-func TestBudgetQuantityOfAnotherAction(t *testing.T) {
-	rule := fits
-	rule.QuantityAttribute = "quantity"
-	b := newBench(t, within(rule), thing("Budget", "b", values{"amount": usd("$5")}), sighted("Product", "P",
-		entity.Entity{Attributes: values{"price": usd("$1")}, Source: entity.SourceRule, TechNode: "node-0"},
-		entity.Entity{Attributes: values{"quantity": number(2)}, Source: entity.SourceAction, TechNode: "node-1"},
-		entity.Entity{Attributes: values{"quantity": number(30)}, Source: entity.SourceAction, TechNode: "node-9"},
-	))
-	b.ask()
-	if r := b.check(); len(r.Alerts()) > 0 {
-		t.Errorf("it costs $2:\n%s", r.Summary())
 	}
 }
 
@@ -151,22 +119,6 @@ func TestShortestTimes(t *testing.T) {
 	p.Types = map[string]safety.TypePolicy{"Product": {MaxAge: 1}}
 	if p.Version() == plain {
 		t.Error("a MaxAge of 1ns for a type changes nothing")
-	}
-}
-
-func TestSmallPercentages(t *testing.T) {
-	for now, want := range map[string]string{"$40,200": "(+0.5%)", "$40,000.01": "(+0%)", "$39,800": "(-0.5%)"} {
-		b := newBench(t, nil, strava)
-		b.world.put(strava, "price", usd(now))
-		if s := b.check().Summary(); !strings.Contains(s, want) {
-			t.Errorf("%s: no %q in\n%s", now, want, s)
-		}
-	}
-}
-
-func TestFirstValueWithoutAName(t *testing.T) {
-	if got := safety.Direction(3).String() + " " + safety.Effect(2).String() + " " + safety.Requirement(3).String() + " " + safety.Unseen(2).String(); got != "either block everything deny" {
-		t.Errorf("got %s", got)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // checkApproval makes the check of an approval: its entities with the values seen at the time of
@@ -109,7 +109,7 @@ func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
 // acts sets the action that is checked.
 func (q *inquiry) acts(tool string, d Decision) {
 	q.tool, q.decision = tool, d
-	q.arguments = sync.OnceValues(func() (any, error) { return strictjson.Decode([]byte(d.Args)) })
+	q.arguments = sync.OnceValues(func() (any, error) { return text.StrictJSON([]byte(d.Args)) })
 }
 
 // require adds e to the targets. later has the facts that were recorded about e after the request;

@@ -4,7 +4,6 @@
 package safety_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,6 +59,9 @@ func TestZeroValuesDeny(t *testing.T) {
 	if a, err := g.Ask(ctx, safety.Request{}); err == nil || a.ID != "" {
 		t.Error("a nil guard asks")
 	}
+	if a, err := g.Find(ctx, nike, "conf-1"); err == nil || errors.Is(err, safety.ErrNotFound) || a.ID != "" {
+		t.Error("a nil guard finds")
+	}
 	if err := g.Attach(ctx, "a", "b"); err == nil {
 		t.Error("a nil guard attaches")
 	}
@@ -103,17 +105,6 @@ func TestNewGuardRefuses(t *testing.T) {
 	if _, err := safety.NewGuard(cfg); err != nil {
 		t.Errorf("without a clock: %v", err)
 	}
-}
-
-// A guard keeps its configuration whatever happens to what it was made from.
-func TestGuardKeepsItsConfiguration(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.world.put(strava, "price", usd("$41,000"))
-	b.cfg.Policy.Rules["price"] = safety.Rule{Drift: "x", Tolerance: safety.Tolerance{Percent: 99}}
-	b.cfg.Checkers["Product"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
-		return safety.State{Attributes: fine, AsOf: epoch}, nil
-	})
-	wantDrift(t, b.check(), safety.PriceChanged)
 }
 
 func TestFingerprint(t *testing.T) {
@@ -208,14 +199,6 @@ func TestEveryCodeSaysWhatToDo(t *testing.T) {
 	r := &safety.Refusal{Code: safety.CodeStore, Message: "It could not be read.", Err: inner}
 	if r.Error() != "refused: store: It could not be read.: disk" || !errors.Is(r, inner) {
 		t.Errorf("refusal: %v", r)
-	}
-}
-
-func TestAnswerError(t *testing.T) {
-	inner := errors.New("boom")
-	err := &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: inner}
-	if err.Error() != "type_mismatch: boom" || !errors.Is(err, inner) {
-		t.Errorf("%v", err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -41,7 +41,7 @@ func sinceFlag(c *cobra.Command, since *duration, usage string) {
 
 // meant adds to err, which says that a word is not known, the one that was probably meant.
 func meant(err error, word string, known []string) error {
-	if near := nearest.Word(word, known); near != "" {
+	if near := text.Nearest(word, known); near != "" {
 		err = fmt.Errorf("%w; did you mean %q?", err, near)
 	}
 	return usageError{err}

@@ -15,8 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // The forms that --output names.
@@ -50,7 +49,7 @@ func (a *app) checkOutput(c *cobra.Command) error {
 // print writes v to stdout in the form of --output: fill makes the table for people, JSON is v as
 // it is, and NDJSON has one line for each element of v if v is a slice, else one line for v.
 func (a *app) print(v any, fill func(*table)) error {
-	e := json.NewEncoder(clip.JSONWriter{W: a.stdout})
+	e := json.NewEncoder(text.JSONWriter{W: a.stdout})
 	e.SetEscapeHTML(false) // people read it too, and characters of HTML are nothing special here
 	list := reflect.ValueOf(v)
 	switch {
@@ -135,9 +134,9 @@ func isTerminal(w io.Writer) bool {
 
 // notFound is the error for an id that nothing has; known are those that there are.
 func notFound(what, id, where string, known []string, remedy string) error {
-	text := fmt.Sprintf("%s has no %s %q", where, what, id)
-	if meant := nearest.Word(id, known); meant != "" {
-		text += fmt.Sprintf("; did you mean %q?", meant)
+	message := fmt.Sprintf("%s has no %s %q", where, what, id)
+	if meant := text.Nearest(id, known); meant != "" {
+		message += fmt.Sprintf("; did you mean %q?", meant)
 	}
-	return exit{exitNotFound, errors.New(text + "\n" + remedy)}
+	return exit{exitNotFound, errors.New(message + "\n" + remedy)}
 }

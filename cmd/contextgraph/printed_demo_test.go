@@ -62,12 +62,30 @@ const (
 	nikeConfirmation = "adk-f783f2ad-258f-4fc2-9da6-16ab659be1f7"
 )
 
-// demo makes demo.db in an empty current directory: the rows of internal/verify/rows.ndjson, and
+// demoFile is what the first call of demo made.
+var demoFile []byte
+
+// demo puts demo.db into an empty current directory: the rows of internal/verify/rows.ndjson, and
 // the request of nike in the ledger.
 func demo(t *testing.T) {
 	t.Helper()
 	rows := rowsFile(t)
 	t.Chdir(t.TempDir())
+	if demoFile == nil {
+		makeDemo(t, rows)
+		var err error
+		if demoFile, err = os.ReadFile("demo.db"); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := os.WriteFile("demo.db", demoFile, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeDemo(t *testing.T, rows string) {
+	t.Helper()
 	if code, _, stderr := runCommand(t, "import", rows, "--journal", "demo.db"); code != exitOK {
 		t.Fatalf("import: %d: %s", code, stderr)
 	}

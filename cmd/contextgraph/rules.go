@@ -15,8 +15,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -136,7 +136,7 @@ func remark(r config.Extract, t graphsync.Tally, tools []string) string {
 			return out
 		}
 	}
-	if near := nearest.Word(r.Tool, tools); near != "" {
+	if near := text.Nearest(r.Tool, tools); near != "" {
 		return out + "; did you mean " + near + "?"
 	}
 	if len(tools) > 0 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -137,7 +137,7 @@ func (x *extraction) read(r *row, found *findings) extractedRow {
 
 // reason counts why a row gave nothing and returns it at the length at which it is kept.
 func (x *extraction) reason(s string) string {
-	s = clip.Text(s, maxReason)
+	s = text.Clip(s, maxReason)
 	counted := s
 	if _, known := x.report.Reasons[s]; !known && len(x.report.Reasons) >= maxReasons {
 		counted = "other"

@@ -10,7 +10,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // maxWords bounds what an error repeats of BigQuery's words, in bytes. They can quote the
@@ -42,5 +42,5 @@ func (e briefError) Error() string {
 		}
 	}
 	words, _, _ = strings.Cut(strings.TrimSpace(words), "\n")
-	return clip.Text(words, maxWords)
+	return text.Clip(words, maxWords)
 }

@@ -69,7 +69,7 @@ func (h *Harness) Decide(confirmationID string, yes bool) []*genai.FunctionCall 
 }
 
 // OnlyRequest returns the one request that there is to be.
-func OnlyRequest(t *testing.T, calls []*genai.FunctionCall) *genai.FunctionCall {
+func OnlyRequest(t testing.TB, calls []*genai.FunctionCall) *genai.FunctionCall {
 	t.Helper()
 	if len(calls) != 1 {
 		t.Fatalf("%d requests, want one", len(calls))

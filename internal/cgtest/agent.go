@@ -105,6 +105,27 @@ func (h *Harness) Reply(id, name string, result map[string]any) []*session.Event
 	}}})
 }
 
+// Session returns the session of a user, and makes it if there is none.
+func (h *Harness) Session(user, id string) session.Session {
+	h.T.Helper()
+	if got, err := h.Sessions.Get(h.T.Context(), &session.GetRequest{AppName: App, UserID: user, SessionID: id}); err == nil {
+		return got.Session
+	}
+	made, err := h.Sessions.Create(h.T.Context(), &session.CreateRequest{AppName: App, UserID: user, SessionID: id})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return made.Session
+}
+
+// Append writes an event into a session, as a client can.
+func (h *Harness) Append(to session.Session, ev *session.Event) {
+	h.T.Helper()
+	if err := h.Sessions.AppendEvent(h.T.Context(), to, ev); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
 // CountingTool returns a tool of the name buy that counts its runs.
 func CountingTool(t testing.TB, n *atomic.Int64) tool.Tool {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -125,7 +126,7 @@ func WithChecker(c safety.CheckerFunc) Option {
 func New(t testing.TB, opts ...Option) *Harness {
 	t.Helper()
 	h := &Harness{T: t, Clock: &Clock{}, Shop: &Shop{price: "$40,000", stock: true}, Sessions: session.InMemoryService()}
-	h.Path = journaltest.Path(t)
+	h.Path = filepath.Join(t.TempDir(), "contextgraph.db")
 	var o *Options
 	o = &Options{
 		Protect: true, Confirm: true,
@@ -162,6 +163,9 @@ func New(t testing.TB, opts ...Option) *Harness {
 		if opt != nil {
 			opt(o)
 		}
+	}
+	if o.Config.Enabled == nil || *o.Config.Enabled { // else nobody makes a journal
+		journaltest.Write(t, h.Path)
 	}
 	cg, err := o.Config.Open(context.Background())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"google.golang.org/adk/v2/agent"
@@ -24,69 +25,65 @@ type Way struct {
 	// Innermost says that Protect stands around the tool, behind the callbacks of the
 	// agent.
 	Innermost bool
+	own       bool // code of the gate stands before the call as in no other way with own
 }
 
-// Ways returns the ways in which a human is asked for an enforced call. Every attack must
-// fail on each. With the race detector, which makes each ten times slower, they are five: the
-// others run no other goroutine.
+// Ways returns the ways in which a human is asked for an enforced call. Every attack must fail on
+// each.
+//
+// The quick size, and every size with the race detector, has a way for each piece of code that
+// stands before a call: a rule that covers a tool for which ADK asks, or which asks inside, the list
+// of the configuration, and Protect of a tool, of a toolset and of a stream. The thorough size has
+// [AllWays].
 func Ways() []Way {
-	ways := []Way{
-		{"covered, confirmation always", Covered, false},
+	if testsize.Thorough() && !testsize.Race {
+		return AllWays()
+	}
+	return slices.DeleteFunc(AllWays(), func(w Way) bool { return !w.own })
+}
+
+// AllWays returns every way: those of [Ways], and those that come to the same code of the gate by
+// another question or another line of the configuration.
+func AllWays() []Way {
+	return []Way{
+		{"covered, confirmation always", Covered, false, true},
 		{"covered, confirmation by its provider", With(Covered, MadeWith(functiontool.Config{
 			RequireConfirmationProvider: func(a BuyArgs) bool { return a.Count > 0 },
-		})), false},
-		{"covered, confirmation inside of the tool", With(Covered, AskingInside), false},
+		})), false, false},
+		{"covered, confirmation inside of the tool", With(Covered, AskingInside), false, true},
 		{"covered, toolset with confirmation", With(Covered, Unasked, InToolset(func(_ *contextgraph.Instance, ts tool.Toolset) tool.Toolset {
 			return tool.WithConfirmation(ts, true, nil)
-		})), false},
-		{"listed by name", Listed, false},
-		{"listed by a pattern", ListedByPattern("b?*"), false},
-		{"listed, long-running", With(Listed, MadeWith(functiontool.Config{IsLongRunning: true})), false},
-		{"protected", func(*Options) {}, true},
-		{"protected toolset", With(Unprotected, Unasked, InToolset((*contextgraph.Instance).ProtectToolset)), true},
-		{"protected, streaming", Streamed(functiontool.Config{}), false},
-	}
-	if testsize.Race {
-		ways = []Way{ways[0], ways[4], ways[7], ways[8], ways[9]}
-	}
-	return ways
-}
-
-// combined returns ways of asking in combination, which share the code of the others.
-func combined() []Way {
-	return []Way{
+		})), false, false},
 		{"covered, toolset with confirmation by its provider", With(Covered, Unasked, InToolset(func(_ *contextgraph.Instance, ts tool.Toolset) tool.Toolset {
 			return tool.WithConfirmation(ts, false, func(name string, _ any) bool { return name == "buy" })
-		})), false},
-		{"listed, with a confirmation of its own", With(Listed, MadeWith(functiontool.Config{RequireConfirmation: true})), false},
-		{"protected, without a confirmation of its own", Unasked, true},
-		{"protected, confirmation inside of the tool", AskingInside, true},
-		{"protected, long-running", MadeWith(functiontool.Config{IsLongRunning: true}), true},
-		{"protected and listed", With(Listed, protect), true},
-		{"protected, streaming with a confirmation of its own", Streamed(functiontool.Config{RequireConfirmation: true}), false},
+		})), false, false},
+		{"listed by name", Listed, false, true},
+		{"listed by a pattern", ListedByPattern("b?*"), false, false},
+		{"listed, long-running", With(Listed, MadeWith(functiontool.Config{IsLongRunning: true})), false, false},
+		{"listed, with a confirmation of its own", With(Listed, MadeWith(functiontool.Config{RequireConfirmation: true})), false, false},
+		{"protected", func(*Options) {}, true, true},
+		{"protected, without a confirmation of its own", Unasked, true, false},
+		{"protected, confirmation inside of the tool", AskingInside, true, false},
+		{"protected, long-running", MadeWith(functiontool.Config{IsLongRunning: true}), true, false},
+		{"protected and listed", With(Listed, protect), true, false},
+		{"protected, streaming", Streamed(functiontool.Config{}), false, true},
+		{"protected, streaming with a confirmation of its own", Streamed(functiontool.Config{RequireConfirmation: true}), false, false},
+		{"protected toolset", With(Unprotected, Unasked, InToolset((*contextgraph.Instance).ProtectToolset)), true, true},
 		{"protected toolset with confirmation", With(Unprotected, Unasked, InToolset(func(cg *contextgraph.Instance, ts tool.Toolset) tool.Toolset {
 			return cg.ProtectToolset(tool.WithConfirmation(ts, true, nil))
-		})), true},
+		})), true, false},
 	}
 }
 
 // OnEveryGuard runs an attack on a harness of each of [Ways], changed by opts.
 func OnEveryGuard(t *testing.T, attack func(t *testing.T, h *Harness), opts ...Option) {
-	for _, w := range Ways() {
-		t.Run(w.Name, func(t *testing.T) {
-			t.Parallel()
-			attack(t, New(t, append([]Option{w.Option}, opts...)...))
-		})
-	}
+	OnEach(t, Ways(), func(t *testing.T, w Way) {
+		attack(t, New(t, append([]Option{w.Option}, opts...)...))
+	})
 }
 
-// OnEveryWay runs a test with each of [Ways], and without the race detector with combinations of
-// them.
-func OnEveryWay(t *testing.T, test func(t *testing.T, w Way)) {
-	ways := Ways()
-	if !testsize.Race {
-		ways = append(ways, combined()...)
-	}
+// OnEach runs a test with each of the ways.
+func OnEach(t *testing.T, ways []Way, test func(t *testing.T, w Way)) {
 	for _, w := range ways {
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()

@@ -13,9 +13,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // newestSessions is how many sessions the rules are tried on.
@@ -56,7 +55,7 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 		idle++
 	}
 	for _, name := range cfg.Guard.Tools {
-		if !slices.ContainsFunc(tools, func(tool string) bool { return name == tool || namepattern.Match(name, tool) }) {
+		if !slices.ContainsFunc(tools, func(tool string) bool { return name == tool || text.MatchName(name, tool) }) {
 			x.absent(area, "guard.tools names", name, tools, sessions)
 		}
 	}
@@ -70,7 +69,7 @@ func (x *examination) absent(area, what, name string, tools []string, sessions s
 	if slices.Contains(tools, name) {
 		return false
 	}
-	if near := nearest.Word(name, tools); near != "" {
+	if near := text.Nearest(name, tools); near != "" {
 		x.add(area, Warning, fmt.Sprintf("did you mean %q?", near), "%s the tool %q, which did not run in the newest %s", what, name, sessions)
 		return true
 	}

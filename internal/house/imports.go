@@ -37,10 +37,8 @@ func rules() []rule {
 		// What knows nothing of us.
 		{pkg: "entity", link: "modules " + network},
 		{pkg: "record", link: "modules " + network},
-		{pkg: "internal/clip", link: "modules " + network},
 		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
-		{pkg: "internal/namepattern", link: "modules " + network},
-		{pkg: "internal/nearest", link: "modules " + network},
+		{pkg: "internal/text", link: "modules " + network},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},
@@ -50,13 +48,12 @@ func rules() []rule {
 		{pkg: "internal/schema/contract", imports: "record", link: outside},
 		{pkg: "internal/schema/wire", imports: "internal/schema record", link: outside},
 		// The configuration.
-		{pkg: "config", imports: "entity internal/namepattern internal/nearest", link: outside + " " + storage},
+		{pkg: "config", imports: "entity internal/text", link: outside + " " + storage},
 
 		// What decides.
-		{pkg: "internal/strictjson", link: outside + " " + storage},
-		{pkg: "graphsync", imports: "config entity internal/clip internal/jsonenc internal/nearest internal/schema record", link: outside + " " + storage},
-		{pkg: "safety", imports: "config entity internal/clip internal/namepattern internal/strictjson record", link: outside + " " + storage},
-		{pkg: "internal/source", imports: "config entity internal/clip internal/strictjson safety", link: adk + " " + cloud + " " + storage},
+		{pkg: "graphsync", imports: "config entity internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
+		{pkg: "safety", imports: "config entity internal/text record", link: outside + " " + storage},
+		{pkg: "internal/source", imports: "config entity internal/text safety", link: adk + " " + cloud + " " + storage},
 
 		// What reads ADK, records it, and is the gate on top of that.
 		{pkg: "internal/adkreflect", link: dataset + " " + storage, itself: cloud + " " + network},
@@ -68,40 +65,40 @@ func rules() []rule {
 		},
 		{
 			pkg:     "plugin/gate",
-			imports: "config entity graphsync internal/adkreflect internal/clip internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema plugin record safety",
+			imports: "config entity graphsync internal/adkreflect internal/jsonenc internal/ratelog internal/schema internal/text plugin record safety",
 			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 
 		// What keeps.
 		{pkg: "internal/index", link: "modules " + network},
-		{pkg: "internal/journal", imports: "config entity graphsync internal/clip internal/index internal/ratelog internal/schema record safety", link: outside},
+		{pkg: "internal/journal", imports: "config entity graphsync internal/index internal/ratelog internal/schema internal/text record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
 		// What people look at.
 		{pkg: "internal/inspect", imports: "entity graphsync internal/index internal/journal internal/schema record safety", link: outside},
-		{pkg: "internal/rowfile", imports: "internal/clip internal/nearest record", link: outside + " " + storage},
+		{pkg: "internal/rowfile", imports: "internal/text record", link: outside + " " + storage},
 		{pkg: "page", imports: "config internal/inspect internal/journal internal/viewer", link: adk + " " + cloud + " database/sql"},
 		{pkg: "internal/answer", imports: "internal/inspect record safety", link: adk + " " + cloud + " database/sql"},
-		{pkg: "internal/viewer", imports: "config internal/answer internal/clip internal/inspect internal/warehouse record", link: adk + " " + cloud + " database/sql"},
+		{pkg: "internal/viewer", imports: "config internal/answer internal/inspect internal/text internal/warehouse record", link: adk + " " + cloud + " database/sql"},
 
 		// BigQuery.
 		{
 			pkg:     "internal/warehouse",
-			imports: "config entity graphsync internal/clip internal/journal internal/schema internal/schema/contract record",
+			imports: "config entity graphsync internal/journal internal/schema internal/schema/contract internal/text record",
 			link:    outside,
 		},
-		{pkg: "internal/replicate", imports: "internal/clip internal/journal internal/ratelog internal/schema/wire record", link: outside},
+		{pkg: "internal/replicate", imports: "internal/journal internal/ratelog internal/schema/wire internal/text record", link: outside},
 		{
 			pkg:     "internal/bigquery",
-			imports: "bqstream/ask config entity graphsync internal/clip internal/inspect internal/journal internal/ratelog internal/replicate internal/schema/wire internal/warehouse record",
+			imports: "bqstream/ask config entity graphsync internal/inspect internal/journal internal/ratelog internal/replicate internal/schema/wire internal/text internal/warehouse record",
 			link:    adk,
 		},
 
 		// What people call.
 		{
 			pkg:     "internal/setup",
-			imports: "config entity graphsync internal/journal internal/jsonenc internal/nearest internal/offload internal/offload/gcs internal/ratelog internal/schema internal/source internal/underway internal/warehouse plugin record safety",
+			imports: "config entity graphsync internal/journal internal/jsonenc internal/offload internal/offload/gcs internal/ratelog internal/schema internal/source internal/text internal/underway internal/warehouse plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{
@@ -111,10 +108,10 @@ func rules() []rule {
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
-		{pkg: "internal/propose", imports: "entity graphsync internal/clip record", link: outside + " " + storage},
+		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
-			imports: "config graphsync internal/bigquery internal/journal internal/namepattern internal/nearest internal/setup",
+			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/text",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{
@@ -124,7 +121,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/clip internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/verify internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/doctor internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/text internal/verify internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -26,6 +25,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -35,8 +35,6 @@ import (
 )
 
 func noNote(string, ...any) {}
-
-var indexRounds = flag.Int("index.rounds", 3, "journals that are made at random")
 
 // random is a journal that changes at random.
 type random struct {
@@ -309,10 +307,10 @@ func (r *random) compare(did []string) {
 // TestIndexAnswersAsTheRows compares the answers with an index and without one, of journals that change
 // at random.
 func TestIndexAnswersAsTheRows(t *testing.T) {
-	for round := range *indexRounds {
-		t.Run(fmt.Sprint(round), func(t *testing.T) {
+	for seed := range testsize.Seeds(t, 1, 20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := &random{
-				T: t, Rand: rand.New(rand.NewPCG(uint64(round), 21)), path: journaltest.Path(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+				T: t, Rand: rand.New(rand.NewPCG(seed, 21)), path: journaltest.Path(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 				pending: make(map[record.Session][]record.Event), removed: make(chan struct{}, 1),
 			}
 			r.open(config.Retention{})

@@ -12,12 +12,8 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // benchEvents returns rows with payloads of about 0.8 KB, of as many sessions, with
@@ -64,21 +60,6 @@ func BenchmarkAppend(b *testing.B) {
 		if n%1024 == 1023 {
 			j.Drain()
 		}
-		if !j.Append(e) {
-			b.Fatal("row refused")
-		}
-	}
-}
-
-// BenchmarkAppendFull measures Append into a full queue: every row drops another.
-func BenchmarkAppendFull(b *testing.B) {
-	j := journal.NewWithoutWriter(journal.Config{QueueRows: 10_000})
-	e := benchEvents(1, 1, timeOrdered)[0]
-	for range 10_000 {
-		j.Append(e)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
 		if !j.Append(e) {
 			b.Fatal("row refused")
 		}
@@ -150,138 +131,5 @@ func readAlong(b *testing.B, j *journal.Journal) (stop func() int64) {
 			b.Error(err)
 		}
 		return reads
-	}
-}
-
-// BenchmarkFlush measures the commit of one row.
-func BenchmarkFlush(b *testing.B) {
-	for _, level := range []config.Durability{config.DurabilityJournal, config.DurabilitySync} {
-		b.Run("level="+string(level), func(b *testing.B) {
-			j := openJournal(b, func(c *journal.Config) { c.Durability = level })
-			rows := benchEvents(b.N, 50, timeOrdered)
-			b.ResetTimer()
-			for i := range rows {
-				j.Append(rows[i])
-				flush(b, j)
-			}
-		})
-	}
-}
-
-// BenchmarkPublish measures publishing a graph of 1,000 spans that has one span more
-// than the stored one.
-func BenchmarkPublish(b *testing.B) {
-	j := openJournal(b, nil)
-	var p graphsync.Publication
-	p.Session, p.At = testSession, testTime
-	grow := func() {
-		n := node(fmt.Sprint("span-", len(p.Nodes)))
-		if len(p.Nodes) > 0 {
-			before := p.Nodes[len(p.Nodes)-1].Key
-			p.Edges = append(p.Edges, graphsync.Edge{From: before, To: n.Key, Kind: graphsync.Informs},
-				graphsync.Edge{From: p.Nodes[0].Key, To: n.Key, Kind: graphsync.Contains})
-		}
-		if len(p.Nodes)%10 == 0 {
-			e := found("Product", n.Name, n.Name, "e-"+n.Name, entity.SourceRule)
-			p.Entities, p.Extracted = append(p.Entities, e), append(p.Extracted, e.EventID)
-		}
-		p.Nodes = append(p.Nodes, n)
-		p.Receipt.Watermark++
-	}
-	for range 1000 {
-		grow()
-	}
-	if err := j.Publish(b.Context(), p); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		grow()
-		if err := j.Publish(b.Context(), p); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkTransition measures one durable step of an approval, by the readings that it
-// rests on.
-func BenchmarkTransition(b *testing.B) {
-	for _, readings := range []int{1, 10_000} {
-		b.Run(fmt.Sprint(readings), func(b *testing.B) {
-			l := openJournal(b, nil).Ledger()
-			a := ledgertest.Pending(1)
-			for len(a.Entities[0].Seen) < readings {
-				a.Entities[0].Seen = append(a.Entities[0].Seen, a.Entities[0].Seen[0])
-			}
-			if err := l.Create(b.Context(), a); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := l.Transition(b.Context(), safety.Transition{
-					ID: a.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StatePending, At: testTime,
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkEvents measures reading a session of 1,000 rows of 0.8 KB.
-func BenchmarkEvents(b *testing.B) {
-	j := openJournal(b, nil)
-	rows := benchEvents(50_000, 50, timeOrdered)
-	for i := range rows {
-		appendAll(b, j, rows[i])
-	}
-	flush(b, j)
-	s := rows[0].Session()
-	b.ReportAllocs()
-	for b.Loop() {
-		got, err := j.Events(b.Context(), s)
-		if err != nil || len(got) != 1000 {
-			b.Fatalf("%d rows, %v", len(got), err)
-		}
-	}
-}
-
-// BenchmarkAdvance measures one batch of 100 sightings of things that were seen before, with
-// two attributes each.
-func BenchmarkAdvance(b *testing.B) {
-	j := openJournal(b, nil)
-	ev, from := j.Evidence(), int64(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		a := step(from, from+100)
-		for i := range int64(100) {
-			a.Sightings = append(a.Sightings, sighted(fmt.Sprint("P", i), from+i+1, entity.SourceRule, "price", "reach"))
-		}
-		from += 100
-		if err := ev.Advance(b.Context(), a); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkLatestReading measures the look at the latest reading of an attribute, by the
-// readings of it that there are.
-func BenchmarkLatestReading(b *testing.B) {
-	for _, n := range []int64{10, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			j := openJournal(b, nil)
-			long(b, j, n)
-			key := sighted("A", 1, entity.SourceRule).Key
-			b.ReportAllocs()
-			for b.Loop() {
-				list := read(b, j, func(r graphsync.EvidenceReader) ([]graphsync.Sighting, error) {
-					return r.Sightings(key, "price", true, n, 0, 1)
-				})
-				if len(list) != 1 {
-					b.Fatal(list)
-				}
-			}
-		})
 	}
 }

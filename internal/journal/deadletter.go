@@ -11,7 +11,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -60,8 +60,8 @@ func (l *DeadLetter) write(conn *sqlite.Conn, statement string, destination int6
 	}
 	return exec(conn, statement, func(b *binder) {
 		b.integer(destination, l.Seq, int64(l.Bytes))
-		b.optional(clip.Text(l.Code, maxCode))
-		b.text(clip.Text(l.Reason, MaxReason))
+		b.optional(text.Clip(l.Code, maxCode))
+		b.text(text.Clip(l.Reason, MaxReason))
 		b.time(at)
 	})
 }

@@ -5,7 +5,6 @@ package journal_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -149,46 +148,5 @@ func TestSessions(t *testing.T) {
 		if _, err := j.Sessions(t.Context(), q); err == nil {
 			t.Errorf("%+v was accepted", q)
 		}
-	}
-}
-
-func TestReadWhileWriting(t *testing.T) {
-	j := openJournal(t, nil)
-	const rows = 5000
-	var wg sync.WaitGroup
-	done := make(chan struct{})
-	for range 3 {
-		wg.Go(func() {
-			for {
-				got, err := j.Events(t.Context(), testSession)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				for i, e := range got {
-					if e.RunSeq != int64(i+1) {
-						t.Errorf("row %d has run_seq %d: a reader saw rows out of order", i, e.RunSeq)
-						return
-					}
-				}
-				select {
-				case <-done:
-					return
-				default:
-				}
-			}
-		})
-	}
-	for n := range int64(rows) {
-		appendAll(t, j, event(testSession, "r", n+1, "X"))
-		if n%500 == 0 {
-			flush(t, j)
-		}
-	}
-	flush(t, j)
-	close(done)
-	wg.Wait()
-	if n, err := j.Count(t.Context()); err != nil || n != rows {
-		t.Errorf("Count() = %d, %v, want %d", n, err, rows)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -30,31 +31,39 @@ func TestEverythingAtOnce(t *testing.T) {
 }
 
 func everythingAtOnce(t *testing.T, onFull config.OnFull, locked bool) {
-	rows := int64(rounds(2000, 400))
+	rows := int64(testsize.Rounds(t, 200, 3000))
 	j := openImpatientUnclosed(t, journal.Config{
 		QueueRows: 50, Journal: config.Journal{OnFull: onFull, CommitInterval: time.Millisecond}, BlockTimeout: time.Millisecond,
 	})
 	stop := make(chan struct{})
 	var offered atomic.Uint64
 	var background, appenders sync.WaitGroup
+	stopped := func() bool {
+		select {
+		case <-stop:
+			return true
+		default:
+			return false
+		}
+	}
 	until := func(fn func()) {
 		background.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					fn()
-				}
+			for !stopped() {
+				fn()
 			}
 		})
+	}
+	wait := func(cond func() bool) {
+		for !cond() && !stopped() {
+			time.Sleep(100 * time.Microsecond)
+		}
 	}
 	until(func() { balance(t, j) })
 	until(func() { // commits fail now and then
 		unlock := lockFile(t, j.Path())
-		time.Sleep(5 * time.Millisecond)
+		wait(func() bool { return j.Stats().LastError != nil })
 		unlock()
-		time.Sleep(5 * time.Millisecond)
+		wait(func() bool { return j.Stats().LastError == nil })
 	})
 	for g := range 4 {
 		s := named(fmt.Sprint("s-", g))
@@ -66,7 +75,7 @@ func everythingAtOnce(t *testing.T, onFull config.OnFull, locked bool) {
 				}
 				j.Append(e)
 				offered.Add(1)
-				if n%100 != 0 {
+				if n%20 != 0 {
 					continue
 				}
 				if err := j.Flush(t.Context()); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
@@ -93,9 +94,9 @@ func long(tb testing.TB, j *journal.Journal, n int64) {
 }
 
 // TestEvidenceCostsTheSameHoweverLong counts the rows that SQLite visits for each look at a
-// short session and at one with 10,000 sightings of one thing.
+// short session and at one with many sightings of one thing.
 func TestEvidenceCostsTheSameHoweverLong(t *testing.T) {
-	short, wide := int64(10), int64(rounds(10_000, 1_000))
+	short, wide := int64(10), int64(testsize.Rounds(t, 1_000, 10_000))
 	costs := make(map[int64]map[string]int)
 	for _, n := range []int64{short, wide} {
 		j := openJournal(t, nil)

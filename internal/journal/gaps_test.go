@@ -5,7 +5,6 @@ package journal_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -88,7 +88,7 @@ func TestGapsTellOfDrops(t *testing.T) {
 // losses tells of them.
 func TestLossesOutliveTheProcess(t *testing.T) {
 	const sessions, rows = 3000, 3 // more sessions than one transaction saves losses of
-	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, QueueRows: 3}
+	cfg := journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}, QueueRows: 3}
 	check := func(when string, j *journal.Journal, s record.Session, want ...string) {
 		t.Helper()
 		got, err := j.Gaps(t.Context(), s, nil)

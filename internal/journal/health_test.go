@@ -20,7 +20,7 @@ import (
 )
 
 func TestExamine(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
+	path := journaltest.Path(t)
 	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestExamineDamage(t *testing.T) {
 
 // TestExamineLargeFile holds that a large file is searched for damage only if somebody asks for it.
 func TestExamineLargeFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
+	path := journaltest.Path(t)
 	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,17 +5,17 @@ package journal_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // An import that is repeated stores nothing twice, also of more rows than one transaction has.
 func TestImport(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "import.db"), OnFull: config.Block}})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t), OnFull: config.Block}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -21,15 +21,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// kills is how many processes TestKilledProcessLosesNothingAcknowledged kills.
-var kills = flag.Int("kills", rounds(200, 12),
-	"number of processes that the kill test kills, over all levels of durability")
 
 // crashChildEnv makes the test binary record rows in the journal it names until it
 // is killed.
@@ -40,7 +37,8 @@ const crashSessions = 4
 
 // crashChild records numbered rows and prints what was acknowledged so far:
 // "rows <n>" when Flush returned nil after n rows of each session, "approval <id>"
-// when the ledger has one.
+// when the ledger has one, "sent <seq>" when a destination has the rows up to seq, and then
+// "advanced <seq>" when the journal knows.
 func crashChild(path string) {
 	ctx := context.Background()
 	fail := func(args ...any) {
@@ -49,6 +47,14 @@ func crashChild(path string) {
 	}
 	level, run := config.Durability(os.Getenv(crashChildEnv+"_LEVEL")), os.Getenv(crashChildEnv+"_RUN")
 	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path, Durability: level, CommitInterval: 2 * time.Millisecond}})
+	if err != nil {
+		fail(err)
+	}
+	o := j.Outbox(dataset)
+	sent, err := o.Acquire(ctx, run, time.Millisecond)
+	for errors.Is(err, journal.ErrLeased) { // to the one that was killed
+		sent, err = o.Acquire(ctx, run, time.Millisecond)
+	}
 	if err != nil {
 		fail(err)
 	}
@@ -76,8 +82,36 @@ func crashChild(path string) {
 			}
 			// The rows of an approval are committed before it.
 			fmt.Printf("approval %s\nrows %d\n", a.ID, n)
+		case 2:
+			if sent, err = sendSome(ctx, o, run, sent); err != nil {
+				fail(err)
+			}
 		}
 	}
+}
+
+// refusedEvery is of how many rows a destination refuses one.
+const refusedEvery = 10
+
+// sendSome sends a few of the rows behind number after, and returns how far it is.
+func sendSome(ctx context.Context, o *journal.Outbox, run string, after int64) (int64, error) {
+	rows, err := o.Rows(ctx, after, rand.IntN(50)+1, 1<<20)
+	if err != nil || len(rows) == 0 {
+		return after, err
+	}
+	var dead []journal.DeadLetter
+	for _, e := range rows {
+		if e.Seq%refusedEvery == 0 {
+			dead = append(dead, journal.DeadLetter{Seq: e.Seq, Reason: "refused"})
+		}
+	}
+	to := rows[len(rows)-1].Seq
+	fmt.Println("sent", to)
+	if err := o.Advance(ctx, run, to, dead); err != nil {
+		return 0, err
+	}
+	fmt.Println("advanced", to)
+	return to, nil
 }
 
 func crashSession(n int) record.Session {
@@ -89,15 +123,16 @@ func crashSession(n int) record.Session {
 // TestKilledProcessLosesNothingAcknowledged kills processes that record, at random
 // moments: what was acknowledged is there, and what is there has no hole.
 func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
+	kills := testsize.Rounds(t, 12, 300)
 	levels := []config.Durability{config.DurabilityMemory, config.DurabilityJournal, config.DurabilitySync}
 	for i, level := range levels {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
 			var path string
-			var rows, approvals int64
-			enough := (*kills + len(levels) - 1 - i) / len(levels)
+			var rows, approvals, advanced int64
+			enough := (kills + len(levels) - 1 - i) / len(levels)
 			// A few kills may all come before something is acknowledged; many may not.
-			for round := 0; round < enough || round < 10*enough && (rows == 0 || approvals == 0); round++ {
+			for round := 0; round < enough || round < 10*enough && (rows == 0 || approvals == 0 || advanced == 0); round++ {
 				if round%20 == 0 { // so that the checks below stay fast
 					path = filepath.Join(t.TempDir(), "j.db")
 				}
@@ -106,9 +141,10 @@ func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
 				checkRecovered(t, path, level, run, acked)
 				rows += acked.rows
 				approvals += int64(len(acked.approvals))
+				advanced += acked.advanced
 			}
-			if rows == 0 || approvals == 0 {
-				t.Errorf("%d rows and %d approvals acknowledged: nothing was tested", rows, approvals)
+			if rows == 0 || approvals == 0 || advanced == 0 {
+				t.Errorf("%d rows and %d approvals acknowledged, %d rows sent: nothing was tested", rows, approvals, advanced)
 			}
 			t.Logf("%d rows of each of %d sessions and %d approvals acknowledged and recovered", rows, crashSessions, approvals)
 		})
@@ -119,6 +155,8 @@ func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
 type acknowledged struct {
 	rows      int64 // of each session
 	approvals []string
+	// sent is the last row that the destination has, advanced the last that the journal knows of.
+	sent, advanced int64
 }
 
 func checkRecovered(t *testing.T, path string, level config.Durability, run string, acked acknowledged) {
@@ -158,11 +196,31 @@ func checkRecovered(t *testing.T, path string, level config.Durability, run stri
 			t.Errorf("%s: approval %s is %q, %v; it was acknowledged", run, id, a.State, err)
 		}
 	}
+	checkSent(t, j, conn, run, acked)
 	if bad := selectInt(t, conn, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"); bad != 0 {
 		t.Fatalf("%s: the file is damaged", run)
 	}
 	if n := selectInt(t, conn, "SELECT coalesce(sum(events), 0) - (SELECT count(*) FROM agent_events) FROM sessions"); n != 0 {
 		t.Fatalf("%s: the list of sessions is off by %d rows", run, n)
+	}
+}
+
+// checkSent checks that the position is never beyond what was sent, nor before what the journal was
+// told, and that the next sender goes on there.
+func checkSent(t *testing.T, j *journal.Journal, conn *sqlite.Conn, run string, acked acknowledged) {
+	t.Helper()
+	o := j.Outbox(dataset)
+	p := selectInt(t, conn, "SELECT coalesce(max(cursor), 0) FROM destinations")
+	if acked.advanced > 0 && p < acked.advanced || acked.sent > 0 && p > acked.sent {
+		t.Fatalf("%s: it is at row %d; %d was the last sent, %d the last it was told of", run, p, acked.sent, acked.advanced)
+	}
+	lacking, err := o.Rows(t.Context(), p, 1<<20, 1<<30)
+	if want := selectInt(t, conn, fmt.Sprint("SELECT count(*) FROM agent_events WHERE seq > ", p)); err != nil || int64(len(lacking)) != want {
+		t.Errorf("%s: %d rows are read again, %v, want %d", run, len(lacking), err, want)
+	}
+	want := selectInt(t, conn, fmt.Sprintf("SELECT count(*) FROM agent_events WHERE seq <= %d AND seq %% %d = 0", p, refusedEvery))
+	if l, err := o.Backlog(t.Context()); err != nil || l.DeadLetters != want {
+		t.Errorf("%s: %d dead letters up to row %d, %v, want %d", run, l.DeadLetters, p, err, want)
 	}
 }
 
@@ -195,8 +253,9 @@ func runAndKill(t *testing.T, path string, level config.Durability, run string) 
 		switch kind {
 		case "approval":
 			acked.approvals = append(acked.approvals, value)
-		case "rows":
-			if _, err := fmt.Sscan(value, &acked.rows); err != nil {
+		case "rows", "sent", "advanced":
+			n := map[string]*int64{"rows": &acked.rows, "sent": &acked.sent, "advanced": &acked.advanced}[kind]
+			if _, err := fmt.Sscan(value, n); err != nil {
 				t.Fatal(err)
 			}
 		}

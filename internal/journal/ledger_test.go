@@ -6,12 +6,8 @@ package journal_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +17,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -51,57 +49,8 @@ func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 	return a
 }
 
-// TestOnePermit lets two journals on one file, which are what two processes have,
-// race for the same permits.
-func TestOnePermit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
-	ledgers := []safety.Ledger{
-		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
-		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
-	}
-	for n := range 20 {
-		a := approve(t, ledgers[n%2], n)
-		var won atomic.Int32
-		var winner atomic.Value
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for g := range 8 {
-			wg.Go(func() {
-				nonce := fmt.Sprint("nonce-", g)
-				<-start
-				_, err := ledgers[g%2].Transition(t.Context(), safety.Transition{
-					ID: a.ID, From: []safety.ApprovalState{safety.StateApproved}, To: safety.StatePermitted,
-					At: a.RequestedAt.Add(2 * time.Second), NotAfter: true,
-					Set: safety.Update{PermitNonce: nonce, PermitRun: "r", PermitExpiresAt: a.RequestedAt.Add(time.Minute)},
-				})
-				switch {
-				case err == nil:
-					won.Add(1)
-					winner.Store(nonce)
-				case !errors.Is(err, safety.ErrConflict):
-					t.Error(err)
-				}
-			})
-		}
-		close(start)
-		wg.Wait()
-		if won.Load() != 1 {
-			t.Fatalf("%d permits were issued for one approval", won.Load())
-		}
-		for _, l := range ledgers {
-			got, err := l.Get(t.Context(), a.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.PermitNonce != winner.Load() {
-				t.Errorf("nonce %q is stored, %q won", got.PermitNonce, winner.Load())
-			}
-		}
-	}
-}
-
 func TestLedgerSurvivesReopening(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	want := approve(t, j.Ledger(), 1)
 	steps, err := j.Ledger().History(t.Context(), want.ID)
@@ -204,13 +153,13 @@ func TestDamagedApprovalIsAnError(t *testing.T) {
 }
 
 // TestStepsOfALargeApprovalAreSmall counts the bytes that the steps of an approval allocate
-// which rests on 10,000 readings.
+// which rests on many readings.
 func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
 	const limit = 64 << 10
 	j := openJournal(t, nil)
 	a := ledgertest.Pending(1)
 	seen := a.Entities[0].Seen[0]
-	for range rounds(10_000, 1_000) {
+	for range testsize.Rounds(t, 1_000, 10_000) {
 		a.Entities[0].Seen = append(a.Entities[0].Seen, seen)
 	}
 	a.Report = bytes.Repeat([]byte("1"), 1<<18)

@@ -17,7 +17,6 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -40,24 +39,11 @@ func TestMain(m *testing.M) {
 		recordingChild(path)
 		return
 	}
-	if path := os.Getenv(sendingChildEnv); path != "" {
-		sendingChild(path)
-		return
-	}
 	if path := os.Getenv(onceChildEnv); path != "" {
 		onceChild(path)
 		return
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// rounds returns how often a test does a thing: fewer times with the race detector,
-// which makes SQLite five times as slow and sees nothing more in later rounds.
-func rounds(usual, detector int) int {
-	if testsize.Race {
-		return detector
-	}
-	return usual
 }
 
 // patience bounds what a test waits for that must happen, however slow the machine is.

@@ -11,15 +11,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -27,9 +29,6 @@ import (
 // onceChildEnv makes the test binary answer and carry out the approval in the journal it
 // names, as soon as its standard input has a line.
 const onceChildEnv = "JOURNAL_ONCE_CHILD"
-
-// onceRuns is how many runs of each process try, all at the same time.
-var onceRuns = rounds(500, 60)
 
 // unchangedWorld is a record and a world in which nothing happens.
 type unchangedWorld struct{ a safety.Approval }
@@ -76,7 +75,7 @@ func allRead(a *safety.Approval) {
 
 // carryOut lets many runs answer and carry out the one approval, each by itself. Each
 // effect is one line in the file. It returns the codes of the refusals.
-func carryOut(ctx context.Context, j *journal.Journal, who, effects string, begin func()) ([]string, error) {
+func carryOut(ctx context.Context, j *journal.Journal, runs int, who, effects string, begin func()) ([]string, error) {
 	a, err := onceApproval()
 	if err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func carryOut(ctx context.Context, j *journal.Journal, who, effects string, begi
 	var failed error
 	var wg sync.WaitGroup
 	start := make(chan struct{})
-	for n := range onceRuns {
+	for n := range runs {
 		run := fmt.Sprintf("%s-%d", who, n)
 		wg.Go(func() {
 			<-start
@@ -147,7 +146,11 @@ func onceChild(path string) {
 	if err != nil {
 		fail(err)
 	}
-	codes, err := carryOut(ctx, j, "child", path+".effects", func() {
+	runs, err := strconv.Atoi(os.Getenv(onceChildEnv + "_RUNS"))
+	if err != nil {
+		fail(err)
+	}
+	codes, err := carryOut(ctx, j, runs, "child", path+".effects", func() {
 		fmt.Println("ready")
 		bufio.NewReader(os.Stdin).ReadString('\n')
 	})
@@ -159,10 +162,10 @@ func onceChild(path string) {
 	}
 }
 
-// TestOneExecution lets a thousand runs in two processes, each with a guard of its own,
+// TestOneExecution lets many runs in two processes, each with a guard of its own,
 // answer and carry out one approval at the same time: the effect runs once.
 func TestOneExecution(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	a, err := onceApproval()
 	if err != nil {
@@ -174,7 +177,8 @@ func TestOneExecution(t *testing.T) {
 	if err := j.Ledger().Create(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	cmd := testBinary(t, onceChildEnv+"="+path)
+	runs := testsize.Rounds(t, 60, 500) // of each process, all at the same time
+	cmd := testBinary(t, onceChildEnv+"="+path, fmt.Sprint(onceChildEnv, "_RUNS=", runs))
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	in, err := cmd.StdinPipe()
@@ -189,7 +193,7 @@ func TestOneExecution(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := bufio.NewReader(pipe)
-	codes, err := carryOut(t.Context(), j, "parent", path+".effects", func() {
+	codes, err := carryOut(t.Context(), j, runs, "parent", path+".effects", func() {
 		if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
 			t.Errorf("the child says %q: %v", line, err)
 		}
@@ -216,7 +220,7 @@ func TestOneExecution(t *testing.T) {
 		count[code]++
 	}
 	t.Logf("%q ran of %d; refused: %v", effects, len(codes), count)
-	if ran != 1 || count[""] != 1 || len(codes) != 2*onceRuns {
+	if ran != 1 || count[""] != 1 || len(codes) != 2*runs {
 		t.Errorf("the effect ran %d times; %d of %d runs were permitted", ran, count[""], len(codes))
 	}
 	steps, err := j.Ledger().History(t.Context(), a.ID)

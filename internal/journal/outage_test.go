@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -103,7 +104,10 @@ func TestOutages(t *testing.T) {
 				t.Errorf("%d lines tell of the outage, want 1 that says %q:\n%s", lines, tt.want, log.String())
 			}
 			repair()
-			waitFor(t, func() bool { return j.Stats().Stored == 110 })
+			waitFor(t, func() bool { return j.Stats().Stored == 110 }) // nobody calls Flush: the writer tries again by itself
+			if lines := strings.Count(log.String(), "stored again"); lines != 1 {
+				t.Errorf("%d lines tell of the end of the outage, want 1:\n%s", lines, log.String())
+			}
 			flush(t, j)
 			if s := j.Stats(); s.LastError != nil || !s.FailingSince.IsZero() || s.QueuedRows != 0 {
 				t.Errorf("stats %+v: want no error", s)
@@ -148,7 +152,7 @@ func TestReadOnlyConnection(t *testing.T) {
 // damaged returns the path of a journal with 300 rows that damage has changed.
 func damaged(t *testing.T, damage func(t *testing.T, path string)) string {
 	t.Helper()
-	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}}
+	cfg := journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}}
 	j := reopen(t, cfg)
 	for n := range int64(300) {
 		appendAll(t, j, sized(n+1, "X", 3000))

@@ -7,8 +7,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +19,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -98,14 +99,14 @@ func TestRowsAreBounded(t *testing.T) {
 // recordingChildEnv makes the test binary record rows in the journal it names.
 const recordingChildEnv = "JOURNAL_RECORDING_CHILD"
 
-// recordingRows is how many rows each recorder of TestRowsSkipNothing records.
-var recordingRows = int64(rounds(3000, 600))
-
 func recordingChild(path string) {
 	ctx := context.Background()
 	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Millisecond}})
 	if err == nil {
-		err = recordAlong(ctx, j, "child")
+		var rows int64
+		if rows, err = strconv.ParseInt(os.Getenv(recordingChildEnv+"_ROWS"), 10, 64); err == nil {
+			err = recordAlong(ctx, j, "child", rows)
+		}
 	}
 	if err == nil {
 		err = j.Close(ctx)
@@ -117,8 +118,8 @@ func recordingChild(path string) {
 }
 
 // recordAlong records rows in transactions of a few, some of them twice.
-func recordAlong(ctx context.Context, j *journal.Journal, run string) error {
-	for n := int64(1); n <= recordingRows; n++ {
+func recordAlong(ctx context.Context, j *journal.Journal, run string, rows int64) error {
+	for n := int64(1); n <= rows; n++ {
 		j.Append(event(testSession, run, n, "X"))
 		if n%7 == 0 {
 			j.Append(event(testSession, run, n-3, "X"))
@@ -127,8 +128,6 @@ func recordAlong(ctx context.Context, j *journal.Journal, run string) error {
 			if err := j.Flush(ctx); err != nil {
 				return err
 			}
-			// The others have their turn, or each records everything at once.
-			time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 		}
 	}
 	return j.Flush(ctx)
@@ -137,19 +136,20 @@ func recordAlong(ctx context.Context, j *journal.Journal, run string) error {
 // TestRowsSkipNothing reads on from the last row it saw while two journals of this
 // process and one of another record into the same file: every row is seen.
 func TestRowsSkipNothing(t *testing.T) {
+	rows := int64(testsize.Rounds(t, 500, 5000)) // of each recorder
 	path := journaltest.Path(t)
 	reader := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	var recorders sync.WaitGroup
 	for _, run := range []string{"a", "b"} {
 		j := reopen(t, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Millisecond}})
 		recorders.Go(func() {
-			if err := recordAlong(t.Context(), j, run); err != nil {
+			if err := recordAlong(t.Context(), j, run, rows); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	recorders.Go(func() {
-		cmd := testBinary(t, recordingChildEnv+"="+path)
+		cmd := testBinary(t, recordingChildEnv+"="+path, fmt.Sprint(recordingChildEnv, "_ROWS=", rows))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("the other process: %v: %s", err, out)
 		}
@@ -162,18 +162,18 @@ func TestRowsSkipNothing(t *testing.T) {
 	o := reader.Outbox(dataset)
 	var seen, last, reads int64
 	for recording := true; ; {
-		rows, err := o.Rows(t.Context(), last, 500, 1<<20)
+		read, err := o.Rows(t.Context(), last, 500, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range rows {
+		for _, e := range read {
 			if e.Seq <= last {
 				t.Fatalf("row %d after row %d", e.Seq, last)
 			}
 			last = e.Seq
 		}
-		seen += int64(len(rows))
-		if len(rows) > 0 {
+		seen += int64(len(read))
+		if len(read) > 0 {
 			reads++
 			continue
 		}
@@ -188,8 +188,8 @@ func TestRowsSkipNothing(t *testing.T) {
 	}
 	conn := connect(t, path)
 	stored := selectInt(t, conn, "SELECT count(*) FROM agent_events")
-	if stored != 3*recordingRows || seen != stored {
-		t.Errorf("%d rows were seen in %d reads, %d are stored, want %d", seen, reads, stored, 3*recordingRows)
+	if stored != 3*rows || seen != stored {
+		t.Errorf("%d rows were seen in %d reads, %d are stored, want %d", seen, reads, stored, 3*rows)
 	}
 	// Without this the test shows little: the rows of the three stand among each other.
 	turns := selectInt(t, conn, `SELECT count(*) FROM (SELECT run_id <> lag(run_id) OVER (ORDER BY seq) AS turn FROM agent_events) WHERE turn`)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -65,7 +65,7 @@ func recordRows(tb testing.TB, j *journal.Journal, s record.Session, n int) {
 }
 
 func TestJournalID(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	id := j.ID()
 	if !regexp.MustCompile("^[0-9a-f]{32}$").MatchString(id) {
@@ -75,7 +75,7 @@ func TestJournalID(t *testing.T) {
 	if got := reopen(t, journal.Config{Journal: config.Journal{Path: path}}).ID(); got != id {
 		t.Errorf("after it was opened again the id is %q, it was %q", got, id)
 	}
-	other := reopen(t, journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}})
+	other := reopen(t, journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}})
 	if other.ID() == id {
 		t.Error("two journals have the same id")
 	}
@@ -193,8 +193,9 @@ func TestLeaseOfOneAmongMany(t *testing.T) {
 	js := [2]*journal.Journal{
 		reopen(t, journal.Config{Journal: config.Journal{Path: path}, Now: clock.now}), reopen(t, journal.Config{Journal: config.Journal{Path: path}, Now: clock.now}),
 	}
-	recordRows(t, js[0], testSession, rounds(50, 10))
-	for round := range int64(rounds(50, 10)) {
+	rounds := testsize.Rounds(t, 10, 100)
+	recordRows(t, js[0], testSession, rounds)
+	for round := range int64(rounds) {
 		var wg sync.WaitGroup
 		var owners, moved atomic.Int32
 		for n := range senders {

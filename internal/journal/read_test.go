@@ -4,19 +4,19 @@
 package journal_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
 
 // A panic that somebody recovers must not keep the connection it was on: the next read
 // would wait for it.
 func TestPanicGivesTheConnectionBack(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Readers: 1})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}, Readers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

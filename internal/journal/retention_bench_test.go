@@ -12,21 +12,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 )
 
-// BenchmarkRetentionNothingDue measures a look at a journal of 10,000 sessions of
-// which none is to be removed.
-func BenchmarkRetentionNothingDue(b *testing.B) {
-	j := openJournal(b, nil)
-	for n := range 10_000 {
-		appendAll(b, j, aged(named(fmt.Sprint("s-", n)), "r", 2, time.Duration(n)*time.Second)...)
-	}
-	flush(b, j)
-	cfg := config.Retention{MaxAge: 30 * day, MaxSize: 1 << 30}
-	b.ReportAllocs()
-	for b.Loop() {
-		sweep(b, j, cfg)
-	}
-}
-
 // BenchmarkRetentionSession measures the removal of a session of 1,000 rows of
 // 0.8 KB from a journal of 100,000, the pauses between its steps included, and how
 // long others who want to write wait for a step.

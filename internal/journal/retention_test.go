@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
@@ -529,10 +529,10 @@ func TestApprovalStopsRemoval(t *testing.T) {
 	}
 }
 
-// TestRetentionBesideAppends removes 100,000 rows while others are appended.
+// TestRetentionBesideAppends removes many rows while others are appended.
 func TestRetentionBesideAppends(t *testing.T) {
 	const rows = 500
-	sessions := rounds(200, 20)
+	sessions := testsize.Rounds(t, 10, 200)
 	j := openJournal(t, nil)
 	alter(t, j, fmt.Sprintf(`WITH RECURSIVE row(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM row WHERE n + 1 < %d)
 		INSERT INTO agent_events (app_name, run_id, run_seq, timestamp, event_id, event_type, session_id, user_id, status, is_truncated)
@@ -606,7 +606,7 @@ func wellFormed(tb testing.TB, j *journal.Journal) {
 // TestRetentionOfTwoProcesses lets two journals remove the same sessions at once.
 func TestRetentionOfTwoProcesses(t *testing.T) {
 	const sessions, rows = 30, 300
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	js := []*journal.Journal{reopen(t, journal.Config{Journal: config.Journal{Path: path}}), reopen(t, journal.Config{Journal: config.Journal{Path: path}})}
 	for n := range sessions {
 		appendAll(t, js[0], aged(named(fmt.Sprint("old-", n)), "r", rows, 2*day)...)
@@ -693,7 +693,7 @@ func removingChild(path string) {
 
 func TestKilledInTheMiddleOfRemoval(t *testing.T) {
 	const sessions, rows = 4, 1000
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	for n := range sessions {
 		appendAll(t, j, aged(named(fmt.Sprint("s-", n)), "r", rows, 2*day)...)
@@ -869,7 +869,7 @@ func TestRetentionConfigErrors(t *testing.T) {
 		"size":     {Journal: config.Journal{Retention: config.Retention{MaxSize: -1}}},
 		"interval": {SweepInterval: -1},
 	} {
-		cfg.Path = filepath.Join(t.TempDir(), "j.db")
+		cfg.Path = journaltest.Path(t)
 		_, err := journal.Open(t.Context(), cfg)
 		if err == nil || !strings.Contains(err.Error(), "retention: "+want) {
 			t.Errorf("error %v, want it refused for its %s", err, want)

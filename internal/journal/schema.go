@@ -12,7 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // applicationID marks a SQLite file as a journal: the letters "cxgj".
@@ -26,8 +26,8 @@ var (
 	schemaSQL string
 	//go:embed sql/select_header.sql
 	selectHeaderSQL string
-	//go:embed sql/select_foreign_schema.sql
-	selectForeignSchemaSQL string
+	//go:embed sql/select_objects.sql
+	selectObjectsSQL string
 )
 
 // createSchema makes the tables of a new file in one transaction. Another process may do the same at
@@ -80,13 +80,14 @@ func checkFile(conn *sqlite.Conn, path string) (isNew bool, err error) {
 }
 
 // checkSchema refuses a file with code in it that no journal has: views and triggers run when
-// their names are read or written, and virtual and generated columns when they are read.
+// their names are read or written, and virtual and generated columns when they are read. So every
+// table, view and trigger has to be one of schema.sql, word for word.
 func checkSchema(conn *sqlite.Conn) error {
-	return query(conn, selectForeignSchemaSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-		kind, name, text := stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)
-		if kind == "trigger" && strings.Contains(schemaSQL, text) {
+	return query(conn, selectObjectsSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+		kind, name, code := stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)
+		if strings.Contains(schemaSQL, code) {
 			return nil
 		}
-		return fmt.Errorf("the file has a %s %q, which no journal has: somebody else made or changed it, so do not use it", kind, clip.Text(clip.Visible(name), 64))
+		return fmt.Errorf("the file has a %s %q, which no journal has: somebody else made or changed it, so do not use it", kind, text.Clip(text.Visible(name), 64))
 	})
 }

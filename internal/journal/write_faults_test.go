@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -99,7 +99,7 @@ func TestBacklogIsStoredInOrder(t *testing.T) {
 
 // TestCloseOutlivesAnOutage closes a journal while its file is locked.
 func TestCloseOutlivesAnOutage(t *testing.T) {
-	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Logger: slog.New(slog.DiscardHandler)}
+	cfg := journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}, Logger: slog.New(slog.DiscardHandler)}
 	j, err := journal.OpenImpatient(t.Context(), cfg, 10*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
@@ -120,12 +120,13 @@ func TestCloseOutlivesAnOutage(t *testing.T) {
 
 // TestCloseLeavesAStuckWriter closes a journal whose writer does not come back.
 func TestCloseLeavesAStuckWriter(t *testing.T) {
-	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Logger: slog.New(slog.DiscardHandler)}
+	cfg := journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}, Logger: slog.New(slog.DiscardHandler)}
 	j, err := journal.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	stuck, release := make(chan struct{}), make(chan struct{})
+	j.SetCloseGrace(10 * time.Millisecond)
 	result := make(chan error)
 	go func() {
 		result <- j.Write(context.Background(), func(*sqlite.Conn) error {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 )
 
@@ -81,7 +82,7 @@ func limitedChild(path string) {
 }
 
 func TestFileMayNotGrow(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	out, err := testBinary(t, faultChildEnv+"="+path, faultChildEnv+"_ROLE=limit").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -236,7 +237,7 @@ func lockChild(path string) {
 // of a file from a process that closes any descriptor of it, so the second journal
 // must not do that to the first.
 func TestSecondJournalOfAProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
+	path := journaltest.Path(t)
 	first := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	check := func(when string) {
 		t.Helper()
@@ -284,7 +285,7 @@ func TestFileLosesItsName(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "j.db")
+			path := journaltest.Path(t)
 			j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)

@@ -7,16 +7,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -38,29 +35,6 @@ func TestFlushIsABarrier(t *testing.T) {
 		}
 		conn.Close()
 	}
-}
-
-func TestFlushConcurrentSafe(t *testing.T) {
-	j := openJournal(t, nil)
-	var wg sync.WaitGroup
-	for g := range 8 {
-		wg.Go(func() {
-			s := testSession
-			s.ID = fmt.Sprint("s-", g)
-			for n := int64(1); n <= 30; n++ {
-				if !j.Append(event(s, "r", n, "X")) {
-					t.Error("row refused")
-				}
-				if err := j.Flush(t.Context()); err != nil {
-					t.Error(err)
-				}
-				if got, err := j.Events(t.Context(), s); err != nil || int64(len(got)) != n {
-					t.Errorf("%d rows after Flush, %v, want %d", len(got), err, n)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestGroupCommit(t *testing.T) {
@@ -121,69 +95,6 @@ func TestInvalidRowsAreRefused(t *testing.T) {
 	if n := j.Stats().Lost[journal.LostInvalid]; n != 3 {
 		t.Errorf("%d invalid rows counted, want 3", n)
 	}
-}
-
-func TestFailedCommitKeepsRows(t *testing.T) {
-	var log syncBuffer
-	cfg := journal.Config{
-		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")},
-		Logger:  slog.New(slog.NewTextHandler(&log, nil)),
-	}
-	j, err := journal.OpenImpatient(t.Context(), cfg, 20*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeJournal(t, j)
-
-	unlock := lockFile(t, j.Path())
-	appendAll(t, j, event(testSession, "r", 1, "X"), event(testSession, "r", 2, "X"))
-	for range 3 {
-		err := j.Flush(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "another process holds the write lock") {
-			t.Fatalf("Flush() = %v, want the lock named", err)
-		}
-	}
-	s := j.Stats()
-	if s.LastError == nil || s.FailingSince.IsZero() || s.QueuedRows != 2 || s.Stored != 0 {
-		t.Errorf("stats %+v: want an error and 2 rows queued", s)
-	}
-	appendAll(t, j, event(testSession, "r", 3, "X"))
-	unlock()
-	// Nothing calls Flush: the writer tries again by itself.
-	waitFor(t, func() bool { return j.Stats().Stored == 3 })
-	if s := j.Stats(); s.LastError != nil || !s.FailingSince.IsZero() || s.QueuedRows != 0 {
-		t.Errorf("stats %+v: want no error", s)
-	}
-	rows, err := j.Events(t.Context(), testSession)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, e := range rows {
-		if e.RunSeq != int64(i+1) {
-			t.Errorf("row %d is number %d of its run: kept rows must stay first", i, e.RunSeq)
-		}
-	}
-	text := log.String()
-	if n := strings.Count(text, "cannot be stored"); n != 1 {
-		t.Errorf("the outage was logged %d times, want once:\n%s", n, text)
-	}
-	if n := strings.Count(text, "stored again"); n != 1 {
-		t.Errorf("the end of the outage was logged %d times, want once:\n%s", n, text)
-	}
-}
-
-func TestFlushEndsWithItsContext(t *testing.T) {
-	j := openJournal(t, nil)
-	unlock := lockFile(t, j.Path())
-	appendAll(t, j, event(testSession, "r", 1, "X"))
-	cause := errors.New("no patience")
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, cause)
-	defer cancel()
-	if err := j.Flush(ctx); !errors.Is(err, cause) {
-		t.Errorf("Flush() = %v, want %v", err, cause)
-	}
-	unlock()
-	flush(t, j)
 }
 
 // TestFlushWhileTheDiskHangs flushes while the writer does not come back from the

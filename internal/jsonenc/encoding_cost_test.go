@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
@@ -96,10 +97,10 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// Texts of two megabytes are done with before the test runs out of time; with
+// Texts of a megabyte and more are done with before the test runs out of time; with
 // work that grows with the square each would take hours.
 func TestWorkOnOneString(t *testing.T) {
-	for name, s := range hostile(2_000_000) {
+	for name, s := range hostile(testsize.Rounds(t, 1_000_000, 2_000_000)) {
 		got, w := encode(t, jsonenc.Limits{String: 4 << 20, Total: 16 << 20}, s)
 		if len(got) == 0 || w.Len() > 16<<20+100 {
 			t.Errorf("%s: %d bytes", name, len(got))

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
 )
 
@@ -27,10 +28,7 @@ const (
 	crashNoLinksEnv = "OFFLOAD_CRASH_NO_LINKS"
 )
 
-const (
-	crashRounds   = 20
-	crashPartSize = 3 << 20 // several writes
-)
+const crashPartSize = 3 << 20 // several writes
 
 func crashChild(dir string) {
 	d, err := offload.OpenDir(dir, nil)
@@ -58,7 +56,8 @@ func TestKill(t *testing.T) {
 		t.Run("noLinks="+noLinks, func(t *testing.T) {
 			dir := t.TempDir()
 			stored := make(map[string]bool)
-			for range crashRounds {
+			rounds := testsize.Rounds(t, 3, 40)
+			for range rounds {
 				crash(t, dir, noLinks, stored)
 			}
 			openDir(t, dir, nil)
@@ -76,7 +75,7 @@ func TestKill(t *testing.T) {
 			if len(stored) > 0 {
 				t.Errorf("stored, but not there: %v", stored)
 			}
-			t.Logf("%d leftovers of %d kills", leftovers, crashRounds)
+			t.Logf("%d leftovers of %d kills", leftovers, rounds)
 		})
 	}
 }

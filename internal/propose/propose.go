@@ -193,7 +193,7 @@ func named(o map[string]any, name string) (typ, member string) {
 // rule drafts a rule for objects, unless a tool declares them.
 func (d *draft) rule(c call, each, typ, member string, objects, around []map[string]any) {
 	for _, o := range objects {
-		if _, ok := d.declared[d.known[text(o[member])].Type]; ok {
+		if _, ok := d.declared[d.known[asText(o[member])].Type]; ok {
 			return
 		}
 	}
@@ -220,7 +220,7 @@ func (d *draft) rule(c call, each, typ, member string, objects, around []map[str
 		r.attributes = append(r.attributes, a)
 	}
 	for _, o := range objects {
-		e := entity.Entity{Type: typ, Value: text(o[member]), Attributes: make(map[string]entity.Value)}
+		e := entity.Entity{Type: typ, Value: asText(o[member]), Attributes: make(map[string]entity.Value)}
 		for _, a := range r.attributes {
 			if v, err := entity.FromAny(o[a.name], a.kind, a.currency); err == nil {
 				e.Attributes[a.name] = v
@@ -244,7 +244,7 @@ func (d *draft) action(c call) {
 		case map[string]any:
 			d.actionObject(c.tool, at, v)
 		default:
-			if e, ok := d.known[text(v)]; ok && scalar(v) {
+			if e, ok := d.known[asText(v)]; ok && scalar(v) {
 				// A call without the argument is no error.
 				d.add(rule{tool: c.tool, each: at, typ: e.Type, value: "$", action: true})
 			}
@@ -258,14 +258,14 @@ func (d *draft) actionList(tool, at string, list []any) {
 	}
 	if o, ok := list[0].(map[string]any); ok {
 		d.actionObject(tool, at+"[*]", o)
-	} else if e, ok := d.known[text(list[0])]; ok && scalar(list[0]) {
+	} else if e, ok := d.known[asText(list[0])]; ok && scalar(list[0]) {
 		d.add(rule{tool: tool, each: at + "[*]", typ: e.Type, value: "$", action: true})
 	}
 }
 
 func (d *draft) actionObject(tool, each string, o map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(o)) {
-		e, ok := d.known[text(o[key])]
+		e, ok := d.known[asText(o[key])]
 		if !ok || !scalar(o[key]) {
 			continue
 		}
@@ -403,10 +403,10 @@ func members(objects []map[string]any) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-func scalar(v any) bool { return text(v) != "" }
+func scalar(v any) bool { return asText(v) != "" }
 
-// text returns a text or a number as text, "" for anything else.
-func text(v any) string {
+// asText returns a text or a number as text, "" for anything else.
+func asText(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v

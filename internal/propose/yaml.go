@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 const heading = `# A draft made by contextgraph init --from, from the calls of one session. Read and correct it:
@@ -151,14 +151,14 @@ func (d *draft) checkers(b *bytes.Buffer) {
 func scalarYAML(s string) string {
 	if !safeScalar(s) {
 		quoted, _ := json.Marshal(s) // JSON is YAML
-		return string(clip.JSON(quoted))
+		return string(text.EscapeJSON(quoted))
 	}
 	return s
 }
 
 // safeScalar reports whether a text needs no quotes, also inside of a flow.
 func safeScalar(s string) bool {
-	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s, ",{}#&!|>'\"%@`:?\\\n\t") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "*") || strings.HasPrefix(s, "[") || clip.Visible(s) != s {
+	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s, ",{}#&!|>'\"%@`:?\\\n\t") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "*") || strings.HasPrefix(s, "[") || text.Visible(s) != s {
 		return false
 	}
 	switch strings.ToLower(s) {

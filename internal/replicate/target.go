@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Target is where rows are sent: one table and the connection to it. A Replicator calls
@@ -144,7 +144,7 @@ type RowError struct {
 func (r RowError) Letter(seq int64, size int, at time.Time) journal.DeadLetter {
 	return journal.DeadLetter{
 		Seq: seq, Bytes: size, At: at, Code: cmp.Or(r.Code, ClassRows.String()),
-		Reason: clip.Text(cmp.Or(r.Message, r.Code, "refused without a reason"), maxReason),
+		Reason: text.Clip(cmp.Or(r.Message, r.Code, "refused without a reason"), maxReason),
 	}
 }
 

@@ -15,8 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -114,8 +113,8 @@ func (r *lineReader) required(column string) string {
 	if s == "" && r.err == nil {
 		if !there {
 			for name := range r.members {
-				if nearest.Word(name, []string{column}) != "" {
-					r.fail(column, "it is missing; is it %q?", clip.Text(name, 64))
+				if text.Nearest(name, []string{column}) != "" {
+					r.fail(column, "it is missing; is it %q?", text.Clip(name, 64))
 				}
 			}
 		}
@@ -152,7 +151,7 @@ func (r *lineReader) boolean(column string) bool {
 }
 
 // sample returns the beginning of a value for an error.
-func sample(v []byte) string { return clip.Text(clip.Visible(string(v)), 60) }
+func sample(v []byte) string { return text.Clip(text.Visible(string(v)), 60) }
 
 func (d *decoder) event(r *lineReader, line []byte) (record.Event, error) {
 	e := record.Event{
@@ -167,7 +166,7 @@ func (d *decoder) event(r *lineReader, line []byte) (record.Event, error) {
 		return e, r.err
 	}
 	if !d.name.MatchString(e.EventType) {
-		r.fail("event_type", "%q is no name of an event, such as %s", clip.Text(e.EventType, 60), cmp.Or(nearest.Word(strings.ToUpper(e.EventType), record.EventTypes()), record.LLMRequest))
+		r.fail("event_type", "%q is no name of an event, such as %s", text.Clip(e.EventType, 60), cmp.Or(text.Nearest(strings.ToUpper(e.EventType), record.EventTypes()), record.LLMRequest))
 	}
 	switch e.Status {
 	case record.StatusOK, record.StatusError:
@@ -177,7 +176,7 @@ func (d *decoder) event(r *lineReader, line []byte) (record.Event, error) {
 			e.Status = record.StatusError
 		}
 	default:
-		r.fail("status", "%q is neither OK nor ERROR", clip.Text(e.Status, 60))
+		r.fail("status", "%q is neither OK nor ERROR", text.Clip(e.Status, 60))
 	}
 	d.payload(r, &e)
 	if e.AppName = cmp.Or(e.AppName, d.o.App); e.AppName == "" && d.o.NeedApp != "" {

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -24,7 +24,7 @@ type Writer struct {
 // NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer {
 	out := bufio.NewWriterSize(w, 1<<16)
-	e := json.NewEncoder(clip.JSONWriter{W: out})
+	e := json.NewEncoder(text.JSONWriter{W: out})
 	e.SetEscapeHTML(false)
 	return &Writer{out: out, encoder: e}
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -201,7 +201,7 @@ func FuzzDecodeRow(f *testing.F) {
 		if want.RunSeq == 0 || strings.Contains(line, `\u`) {
 			return
 		}
-		want.Content = clip.JSON(want.Content) // as files have it
+		want.Content = text.EscapeJSON(want.Content) // as files have it
 		if e.RunID != want.RunID || e.RunSeq != want.RunSeq || string(e.Content) != string(want.Content) || e.Timestamp != want.Timestamp {
 			t.Errorf("(-want +got):\n%s", cmp.Diff(want, e))
 		}

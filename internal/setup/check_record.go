@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -45,7 +45,7 @@ func eventType(k config.Key, s string) {
 		return
 	}
 	remedy := "known types: " + strings.Join(types, ", ")
-	if meant := nearest.Word(strings.ToUpper(s), types); meant != "" {
+	if meant := text.Nearest(strings.ToUpper(s), types); meant != "" {
 		remedy = "did you mean " + config.Quote(meant) + "?"
 	}
 	k.Wrong(config.Quote(s)+" is not an event type", remedy)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // unused names the types and attributes of checkers and of the policy that nothing gives: no rule
@@ -33,13 +33,13 @@ func (c advice) unused() (out []string) {
 			return // unmet names conditions
 		}
 		words := slices.Sorted(maps.Keys(of))
-		if !coded || nearest.Word(name, words) != "" {
+		if !coded || text.Nearest(name, words) != "" {
 			add(where, "attribute", name, words)
 		}
 	}
 	ruled := c.ruled()
 	for _, k := range c.Checkers {
-		if !slices.Contains(ruled, k.Type) && nearest.Word(k.Type, ruled) != "" {
+		if !slices.Contains(ruled, k.Type) && text.Nearest(k.Type, ruled) != "" {
 			add("checkers", "type", k.Type, ruled)
 		}
 	}
@@ -61,7 +61,7 @@ func (c advice) unused() (out []string) {
 
 // orMeant returns the end of a warning about a word: the known word that was probably meant, or "".
 func orMeant(word string, known []string) string {
-	near := nearest.Word(word, known)
+	near := text.Nearest(word, known)
 	if near == "" {
 		return ""
 	}

@@ -13,8 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
-	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -24,14 +23,14 @@ const maxShown = 500
 // decode reads an answer. A part that it does not understand is an error; the state has the
 // parts that it does.
 func (c *httpChecker) decode(body []byte, header http.Header, fetched time.Time) (safety.State, error) {
-	document, err := strictjson.Decode(body)
+	document, err := text.StrictJSON(body)
 	if err != nil {
 		return safety.State{}, fmt.Errorf("the answer is not JSON that can be relied on: %w", err)
 	}
 	var errs []error
 	s := safety.State{Attributes: make(map[string]entity.Value, len(c.attributes))}
 	for _, a := range c.attributes {
-		v, err := strictjson.SelectOne(a.path, document)
+		v, err := text.One(a.path.Select(document))
 		if err == nil && v != nil {
 			s.Attributes[a.name], err = entity.FromAny(v, a.Type, a.Currency)
 		} else if err == nil {
@@ -71,7 +70,7 @@ func (c *httpChecker) answerTime(document any, header http.Header, fetched time.
 		}
 		return t, nil
 	}
-	v, err := strictjson.SelectOne(c.asOfPath, document)
+	v, err := text.One(c.asOfPath.Select(document))
 	if err == nil && v == nil {
 		err = errors.New("nothing there")
 	}
@@ -94,7 +93,7 @@ func sentBefore(fetched time.Time, age []string) (time.Time, error) {
 	}
 	seconds, err := strconv.ParseUint(age[0], 10, 31)
 	if err != nil || len(age) > 1 {
-		return time.Time{}, fmt.Errorf("the Age header %q is no number of seconds", clip.Text(clip.Visible(strings.Join(age, ", ")), maxShown))
+		return time.Time{}, fmt.Errorf("the Age header %q is no number of seconds", text.Clip(text.Visible(strings.Join(age, ", ")), maxShown))
 	}
 	return fetched.Add(-time.Duration(seconds) * time.Second), nil
 }
@@ -110,7 +109,7 @@ func (c *httpChecker) answerVersion(document any, header http.Header) (string, e
 	default:
 		var v any
 		var value entity.Value
-		if v, err = strictjson.SelectOne(c.versionAt, document); err == nil {
+		if v, err = text.One(c.versionAt.Select(document)); err == nil {
 			value, err = entity.FromAny(v, entity.KindText, "")
 		}
 		version = value.String()

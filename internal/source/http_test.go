@@ -137,6 +137,7 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		body   string
 		change func(*config.HTTP)
 		want   string // in the error
+		reason string // of a failure, if not empty
 	}{
 		"created":             {status: 201, body: good, want: "201"},
 		"no content":          {status: 204, want: "204"},
@@ -149,7 +150,7 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		"too long":            {status: 200, body: good + strings.Repeat(" ", 1<<20), want: "longer than 1048576"},
 		"too long by one":     {status: 200, body: good + strings.Repeat(" ", 1<<20-len(good)+1), want: "longer than"},
 		"nothing":             {status: 200, want: "EOF"},
-		"no JSON":             {status: 200, body: `<html>`, want: "invalid character"},
+		"no JSON":             {status: 200, body: `<html>`, want: "invalid character", reason: safety.ReasonError},
 		"half JSON":           {status: 200, body: `{"price": 40000`, want: "unexpected EOF"},
 		"two values":          {status: 200, body: good + good, want: "after the value"},
 		"garbage behind":      {status: 200, body: good + "x", want: "after the value"},
@@ -157,20 +158,21 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		"a name twice":        {status: 200, body: `{"available": false, "price": 40000, "available": true}`, want: "twice"},
 		"a name twice, deep":  {status: 200, body: `{"price": 40000, "available": true, "x": [1, {"a": {}, "b": [], "a": 1}]}`, want: "twice"},
 		"a name twice, huge":  {status: 200, body: `{"x": 1e999, "price": 40000, "available": false, "available": true}`, want: "twice"},
-		"text for a boolean":  {status: 200, body: `{"price": 40000, "available": "true"}`, want: "availability at $.available"},
+		"text for a boolean":  {status: 200, body: `{"price": 40000, "available": "true"}`, want: "availability at $.available", reason: safety.ReasonTypeMismatch},
 		"number for boolean":  {status: 200, body: `{"price": 40000, "available": 1}`, want: "availability at $.available"},
 		"object for money":    {status: 200, body: `{"price": {"amount": 1}, "available": true}`, want: "price at $.price"},
 		"boolean for money":   {status: 200, body: `{"price": true, "available": true}`, want: "price at $.price"},
-		"two prices":          {status: 200, body: `{"price": [1, 2], "available": true}`, change: path("$.price[*]"), want: "2 values"},
-		"no time":             {status: 200, body: good, change: asOf("$.as_of"), want: "as-of at $.as_of: nothing there"},
+		"null for money":      {status: 200, body: `{"price": null, "available": true}`, want: "price", reason: safety.ReasonMissingAttribute},
+		"two prices":          {status: 200, body: `{"price": [1, 2], "available": true}`, change: path("$.price[*]"), want: "2 values", reason: safety.ReasonTypeMismatch},
+		"no time":             {status: 200, body: good, change: asOf("$.as_of"), want: "as-of at $.as_of: nothing there", reason: safety.ReasonNoAsOf},
 		"null for a time":     {status: 200, body: `{"as_of": null}`, change: asOf("$.as_of"), want: "as-of at $.as_of: nothing there"},
 		"number for a time":   {status: 200, body: `{"as_of": 1768820413}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
 		"time without zone":   {status: 200, body: `{"as_of": "2026-01-19T11:00:12"}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
 		"two times":           {status: 200, body: `{"as_of": ["2026-01-19T11:00:12Z", "2026-01-19T11:00:12Z"]}`, change: asOf("$.as_of[*]"), want: "2 values"},
 		"no date":             {status: 200, body: good, change: asOf(config.AsOfDateHeader), want: "Date header"},
 		"bad date":            {status: 200, header: http.Header{"Date": {"today"}}, body: good, change: asOf(config.AsOfDateHeader), want: "Date header"},
-		"no etag":             {status: 200, body: good, change: version(config.VersionETag), want: "version at etag: nothing there"},
-		"no version":          {status: 200, body: good, change: version("$.rev"), want: "version at $.rev"},
+		"no etag":             {status: 200, body: good, change: version(config.VersionETag), want: "version at etag: nothing there", reason: safety.ReasonMissingAttribute},
+		"no version":          {status: 200, body: good, change: version("$.rev"), want: "version at $.rev", reason: safety.ReasonMissingAttribute},
 		"object for version":  {status: 200, body: `{"rev": {}}`, change: version("$.rev"), want: "version at $.rev"},
 		"empty version":       {status: 200, body: `{"rev": ""}`, change: version("$.rev"), want: "nothing there"},
 		"two versions":        {status: 200, body: `{"rev": [1, 2]}`, change: version("$.rev[*]"), want: "2 values"},
@@ -191,8 +193,11 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 				test.change(&cfg)
 			}
 			r := check(t, httpChecker(t, cfg, client))
-			if r.IsSafeToApprove() || !r.CheckFailed() || !strings.Contains(r.Summary(), test.want) {
+			if r.Verdict() != safety.CheckFailed || !strings.Contains(r.Summary(), test.want) {
 				t.Errorf("want a failure about %q\n%s", test.want, r.Summary())
+			}
+			if test.reason != "" {
+				wantFailure(t, r, test.reason)
 			}
 		})
 	}
@@ -215,36 +220,6 @@ func TestHTTPCheckerKeepsDrift(t *testing.T) {
 		t.Errorf("alerts %v, want that it is not available\n%s", a, r.Summary())
 	}
 	wantFailure(t, r, safety.ReasonTypeMismatch)
-}
-
-// What an answer lacks or has otherwise is a failure with a reason of its own.
-func TestHTTPCheckerReasons(t *testing.T) {
-	for name, test := range map[string]struct {
-		body   string
-		change func(*config.HTTP)
-		want   string
-	}{
-		"another type":   {`{"price": 40000, "available": "true"}`, nil, safety.ReasonTypeMismatch},
-		"several values": {`{"price": 40000, "prices": [1, 2], "available": true}`, path("$.prices[*]"), safety.ReasonTypeMismatch},
-		"null":           {`{"price": null, "available": true}`, nil, safety.ReasonMissingAttribute},
-		"no time":        {`{"price": 40000, "available": true}`, asOf("$.at"), safety.ReasonNoAsOf},
-		"no version":     {`{"price": 40000, "available": true}`, version("$.rev"), safety.ReasonMissingAttribute},
-		"no ETag":        {`{"price": 40000, "available": true}`, version(config.VersionETag), safety.ReasonMissingAttribute},
-		"no JSON":        {`price`, nil, safety.ReasonError},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := placement("http://ads.example")
-			client := replying(200, nil, strings.NewReader(test.body))
-			if test.change != nil {
-				test.change(&cfg)
-			}
-			r := check(t, httpChecker(t, cfg, client))
-			if r.Verdict() != safety.CheckFailed {
-				t.Error(r.Summary())
-			}
-			wantFailure(t, r, test.want)
-		})
-	}
 }
 
 // An answer of the greatest size is an answer.

@@ -43,7 +43,7 @@ func gistsOf(rows []inspect.Row) []gist {
 		r, g := &rows[i], &out[i]
 		switch r.EventType {
 		case record.UserMessageReceived:
-			g.Said = shortened(text(field(r.Content, "text_summary")), maxSaid)
+			g.Said = shortened(unquoted(field(r.Content, "text_summary")), maxSaid)
 		case record.AgentStarting:
 			key := r.Agent + "\n" + string(r.Content)
 			g.Again = instructions[key]
@@ -118,8 +118,8 @@ func field(object json.RawMessage, name string) json.RawMessage {
 	return nil
 }
 
-// text returns the text that JSON stands for, or JSON that is no text as it is.
-func text(value json.RawMessage) string {
+// unquoted returns the text that JSON stands for, or JSON that is no text as it is.
+func unquoted(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
 		return string(value)

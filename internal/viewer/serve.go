@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Options are those of [NewHandler].
@@ -228,5 +228,5 @@ func write(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(clip.JSON(b))
+	w.Write(text.EscapeJSON(b))
 }

@@ -134,10 +134,10 @@ func prose(tb testing.TB) chain {
 // maxLong is how large the page of 10,000 spans may be, in bytes, with all its payloads.
 const maxLong = 5_000_000
 
-// page is the page of a session of so many spans.
-func page(tb testing.TB, spans int) []byte {
+// page is the page of a session.
+func page(tb testing.TB, session inspect.Record) []byte {
 	tb.Helper()
-	seen, err := inspect.New(long(tb, spans), noon.Add(24*time.Hour))
+	seen, err := inspect.New(session, noon.Add(24*time.Hour))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -152,15 +152,28 @@ func page(tb testing.TB, spans int) []byte {
 	return b.Bytes()
 }
 
-func TestPageOf10000SpansIsSmall(t *testing.T) {
-	if n := len(page(t, 10_000)); n > maxLong {
-		t.Errorf("the page of 10,000 spans has %d bytes, more than %d", n, maxLong)
-	}
+func TestSessionOf10000SpansIsSmall(t *testing.T) {
+	session := long(t, 10_000)
+	t.Run("page", func(t *testing.T) {
+		if n := len(page(t, session)); n > maxLong {
+			t.Errorf("the page has %d bytes, more than %d", n, maxLong)
+		}
+	})
+	t.Run("served", func(t *testing.T) {
+		h, err := viewer.NewHandler(viewer.Options{Source: &source{rows: session.Rows}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(servedSession(t, h)); n > maxLong {
+			t.Errorf("the session comes with %d bytes, more than %d", n, maxLong)
+		}
+	})
 }
 
 // The same sessions give the same file.
 func TestPageIsTheSameEachTime(t *testing.T) {
-	if !bytes.Equal(page(t, 100), page(t, 100)) {
+	session := long(t, 100)
+	if !bytes.Equal(page(t, session), page(t, session)) {
 		t.Error("two pages of the same session differ")
 	}
 }
@@ -175,16 +188,6 @@ func servedSession(tb testing.TB, h http.Handler) []byte {
 		tb.Fatalf("%d %s", w.Code, w.Body)
 	}
 	return w.Body.Bytes()
-}
-
-func TestServed10000SpansAreSmall(t *testing.T) {
-	h, err := viewer.NewHandler(viewer.Options{Source: &source{rows: long(t, 10_000).Rows}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(servedSession(t, h)); n > maxLong {
-		t.Errorf("the session of 10,000 spans comes with %d bytes, more than %d", n, maxLong)
-	}
 }
 
 // BenchmarkServedSession reports how many bytes that are.

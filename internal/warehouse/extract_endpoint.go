@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // ErrNoModel is returned where an extraction is asked for and no model is configured.
@@ -113,4 +113,4 @@ func ExtractConnection(c config.BigQuery) (string, error) {
 }
 
 // clipName shortens what is named in an error.
-func clipName(s string) string { return clip.Text(s, 100) }
+func clipName(s string) string { return text.Clip(s, 100) }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -84,7 +84,7 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 			return g.refuse(r, c, refusalOf(name, answer.Outcome)), nil
 		case answer.Because != "":
 			// It stays ADK's own error, which other plugins know, with the reason behind it.
-			return nil, fmt.Errorf("error tool %q %w by a person, who says: %s", name, tool.ErrConfirmationRejected, clip.Visible(answer.Because))
+			return nil, fmt.Errorf("error tool %q %w by a person, who says: %s", name, tool.ErrConfirmationRejected, text.Visible(answer.Because))
 		}
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
 	}

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Named is a part of the configuration that names a tool.
@@ -325,7 +325,7 @@ func (g *Gate) logGroups() {
 // meant returns the known name that the pattern was probably meant to stand for.
 func meant(p pattern, names []string) string {
 	if p.isName() {
-		return nearest.Word(string(p), names)
+		return text.Nearest(string(p), names)
 	}
 	prefix := string(p)[:strings.IndexAny(string(p), metaCharacters)]
 	var starts []string
@@ -338,5 +338,5 @@ func meant(p pattern, names []string) string {
 			}
 		}
 	}
-	return whole[nearest.Word(prefix, starts)]
+	return whole[text.Nearest(prefix, starts)]
 }

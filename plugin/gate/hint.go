@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // approvalHint is the hint of ADK's own requests for a confirmation.
@@ -62,12 +62,12 @@ func (g *Gate) ownHint(hint, name string, args map[string]any) string {
 }
 
 // scalarText returns a scalar of JSON as text, and a text in quotes; false for anything else.
-func scalarText(v any) (text string, ok bool) {
+func scalarText(v any) (said string, ok bool) {
 	switch v := v.(type) {
 	case string:
 		return inQuotes(v), true
 	case json.Number:
-		return clip.Text(v.String(), maxHintedValue), true
+		return text.Clip(v.String(), maxHintedValue), true
 	case bool:
 		return fmt.Sprint(v), true
 	}
@@ -75,7 +75,7 @@ func scalarText(v any) (text string, ok bool) {
 }
 
 func inQuotes(s string) string {
-	return `"` + strings.ReplaceAll(clip.Text(s, maxHintedValue), `"`, "'") + `"`
+	return `"` + strings.ReplaceAll(text.Clip(s, maxHintedValue), `"`, "'") + `"`
 }
 
 // redact returns one value of JSON as a row would have it; nil if doc is anything else.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // pattern is the name of a tool or of a node, or a pattern of names in the syntax of [path.Match].
@@ -25,7 +25,7 @@ const metaCharacters = `*?[\`
 // validate returns an error for a pattern that is malformed: it would match nothing,
 // and so guard nothing.
 func (p pattern) validate() error {
-	if err := namepattern.Validate(string(p)); err != nil {
+	if err := text.CheckPattern(string(p)); err != nil {
 		return fmt.Errorf("contextgraph: %q is not a pattern of tool names: %w", string(p), err)
 	}
 	return nil
@@ -36,7 +36,7 @@ func (p pattern) match(name string) bool {
 	if p.isName() {
 		return string(p) == name
 	}
-	return namepattern.Match(string(p), name)
+	return text.MatchName(string(p), name)
 }
 
 // toolNames is a set of names and patterns. It does not change.

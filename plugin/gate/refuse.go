@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -33,11 +33,11 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 	case safety.CodeNotAuthorized:
 		message = fmt.Sprintf("Whoever approved %s is not allowed to: %s.", name, outcome.Detail)
 	case safety.CodeChange:
-		message = fmt.Sprintf("A person rejected %s and wants another plan: %s", name, clip.Visible(outcome.Approval.Change))
+		message = fmt.Sprintf("A person rejected %s and wants another plan: %s", name, text.Visible(outcome.Approval.Change))
 	case safety.CodeMoreApprovers:
-		message = fmt.Sprintf("More people have to approve %s: %s.", name, clip.Visible(outcome.Detail))
+		message = fmt.Sprintf("More people have to approve %s: %s.", name, text.Visible(outcome.Detail))
 	case safety.CodeOtherAnswer, safety.CodeInvalid:
-		message = fmt.Sprintf("The answer to the approval request of %s does not count: %s.", name, clip.Visible(outcome.Detail))
+		message = fmt.Sprintf("The answer to the approval request of %s does not count: %s.", name, text.Visible(outcome.Detail))
 	case safety.CodeRejected:
 		message = fmt.Sprintf("A person rejected %s before.", name)
 	case safety.CodeBlocked:
@@ -75,7 +75,7 @@ func (g *Gate) refuse(r *run, c *call, err error) map[string]any {
 const maxReasons = 5
 
 // because returns the changes and the failures behind a refusal, in one line.
-func because(r *safety.Refusal) string { return cmp.Or(found(r.Report), clip.Visible(r.Message)) }
+func because(r *safety.Refusal) string { return cmp.Or(found(r.Report), text.Visible(r.Message)) }
 
 // found returns the changes and the failures of a check, in one line; "" of none.
 func found(report safety.Report) string {
@@ -89,7 +89,7 @@ func found(report safety.Report) string {
 	if more := len(reasons) - maxReasons; more > 0 {
 		reasons = append(reasons[:maxReasons], fmt.Sprintf("%d more", more))
 	}
-	return clip.Visible(strings.Join(reasons, "; "))
+	return text.Visible(strings.Join(reasons, "; "))
 }
 
 // deny refuses a call for a reason of the gate itself.

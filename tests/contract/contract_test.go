@@ -65,6 +65,7 @@ func TestContract(t *testing.T) {
 				cgtest.CheckTree(t, steps(t, trace))
 			}
 			checkConserved(h, rows)
+			checkGraphs(t, rows)
 			ct.golden(t, sc.name, rows)
 		})
 	}
@@ -138,6 +139,33 @@ func graphOf(t *testing.T, rows []record.Event) *graphsync.Graph {
 		t.Errorf("%d rows read, want %d", receipt.RowsRead, len(rows))
 	}
 	return g
+}
+
+// checkGraphs checks that no edge leads out of the graph of a session, and that every step of a run
+// is inside of another one.
+func checkGraphs(t *testing.T, rows []record.Event) {
+	t.Helper()
+	sessions := make(map[record.Session][]record.Event)
+	for _, e := range rows {
+		sessions[e.Session()] = append(sessions[e.Session()], e)
+	}
+	for s, rows := range sessions {
+		g := graphsync.Build(rows, nil)
+		contained := make(map[string]bool)
+		for _, e := range g.Edges() {
+			_, from := g.Node(e.From)
+			_, to := g.Node(e.To)
+			if !from || !to {
+				t.Errorf("%s: edge %+v leads out of the graph", s.App, e)
+			}
+			contained[e.To] = contained[e.To] || e.Kind == graphsync.Contains
+		}
+		for _, n := range g.Nodes() {
+			if n.Kind != graphsync.KindInvocation && n.InvocationID != "" && !contained[n.Key] {
+				t.Errorf("%s: node %s %s is inside of none", s.App, n.Kind, n.Name)
+			}
+		}
+	}
 }
 
 // contractTest is the contract, and what of it the rows so far have shown.

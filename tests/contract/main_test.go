@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package contract_test tests the rows that are written, against docs/row-contract.md and
-// the golden files in testdata.
+// the golden files in testdata, and how rows and ADK's spans lead to each other.
 package contract_test
 
 import (

@@ -290,7 +290,8 @@ func workflowInput(t *testing.T, h *cgtest.Harness) {
 	h.Reply(id, workflow.WorkflowInputFunctionCallName, map[string]any{"payload": "green"})
 }
 
-// credential has an agent that asks for a credential as ADK for Python does.
+// credential has an agent that asks for a credential as ADK for Python does. Beside it stands a
+// call that nobody waits for.
 func credential(t *testing.T, h *cgtest.Harness) {
 	const name = "adk_request_credential"
 	a, err := agent.New(agent.Config{Name: "login", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
@@ -300,9 +301,10 @@ func credential(t *testing.T, h *cgtest.Harness) {
 			if answers(ctx.UserContent()) {
 				ev.Content = genai.NewContentFromText("Logged in.", genai.RoleModel)
 			} else {
-				ev.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{
-					ID: "login-1", Name: name, Args: map[string]any{"auth_config": map[string]any{"credential_key": "k"}},
-				}}}}
+				ev.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{
+					{FunctionCall: &genai.FunctionCall{ID: "login-1", Name: name, Args: map[string]any{"auth_config": map[string]any{"credential_key": "k"}}}},
+					{FunctionCall: &genai.FunctionCall{ID: "login-2", Name: name}},
+				}}
 				ev.LongRunningToolIDs = []string{"login-1"}
 			}
 			yield(ev, nil)
@@ -404,12 +406,12 @@ func remoteAgentFails(t *testing.T, h *cgtest.Harness) {
 	_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("Are routes good?"))
 }
 
-// traceADK makes ADK's tracer write spans to the processor until the test ends. ADK
-// takes its tracer from the global provider once and for all, so the provider is one
+// traceADK makes ADK's tracer write its spans to the provider that it returns, until the test
+// ends. ADK takes its tracer from the global provider once and for all, so the provider is one
 // that passes spans on or does not.
-func traceADK(t *testing.T, p sdktrace.SpanProcessor) {
+func traceADK(t *testing.T) *sdktrace.TracerProvider {
 	t.Helper()
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+	provider := sdktrace.NewTracerProvider()
 	installTracing.Do(func() { otel.SetTracerProvider(&tracing) })
 	tracing.to.Store(provider)
 	t.Cleanup(func() {
@@ -418,6 +420,7 @@ func traceADK(t *testing.T, p sdktrace.SpanProcessor) {
 			t.Error(err)
 		}
 	})
+	return provider
 }
 
 var (

@@ -75,6 +75,7 @@ func scenarios() []scenario {
 		{name: "agent_as_tool", run: func(t *testing.T, h *cgtest.Harness) { agentAsTool(t, h, h.CG.AgentTool) }},
 		{name: "agent_as_tool_of_adk", run: func(t *testing.T, h *cgtest.Harness) { agentAsTool(t, h, agenttool.New) }},
 		{name: "agent_as_tool_fails", run: agentAsToolFails},
+		{name: "agent_as_tool_twice", run: agentAsToolTwice},
 		{name: "single_turn_delegate", run: singleTurn},
 		{name: "task_delegate", run: task},
 		{name: "skipped_agent", run: skippedAgent},
@@ -196,7 +197,7 @@ func tagsMetadataOTel(t *testing.T, h *cgtest.Harness) {
 
 // spansOfADK has a tracer provider with the span processor.
 func spansOfADK(t *testing.T, h *cgtest.Harness) {
-	traceADK(t, h.CG.SpanProcessor())
+	traceADK(t).RegisterSpanProcessor(h.CG.SpanProcessor())
 	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), found(t)))
 	h.Say("Find routes")
 	h.Serve(cgtest.RootAgent(t, offline()))
@@ -344,9 +345,18 @@ func toolsAtOnce(t *testing.T, h *cgtest.Harness) {
 	h.Say("Find a and b")
 }
 
+// finalResponseTool submits a plan of none, which fails, and one of two.
 func finalResponseTool(t *testing.T, h *cgtest.Harness) {
-	submit := cgtest.NewTool(t, "submit", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) { return map[string]any{"ok": true}, nil })
-	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("submit", map[string]any{"item": "routes", "count": 2}), adktest.Text("Submitted.")), submit))
+	submit := cgtest.NewTool(t, "submit", func(_ agent.Context, a cgtest.BuyArgs) (map[string]any, error) {
+		if a.Count == 0 {
+			return nil, errors.New("an empty plan")
+		}
+		return map[string]any{"ok": true}, nil
+	})
+	call := func(count int) *model.LLMResponse {
+		return adktest.Call("submit", map[string]any{"item": "routes", "count": count})
+	}
+	h.Serve(cgtest.RootAgent(t, adktest.Script(call(0), call(2), adktest.Text("Submitted.")), submit))
 	h.Say("Submit a plan")
 }
 
@@ -415,6 +425,19 @@ func transferAndBack(t *testing.T, h *cgtest.Harness) {
 func agentAsTool(t *testing.T, h *cgtest.Harness, wrap func(agent.Agent, *agenttool.Config) tool.Tool) {
 	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Model: adktest.Script(adktest.Text("Routes are good."))})
 	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("They are.")), wrap(expert, nil)))
+	h.Say("Are routes good?")
+}
+
+// agentAsToolTwice has an agent behind a tool that asks another one behind a tool.
+func agentAsToolTwice(t *testing.T, h *cgtest.Harness) {
+	ask := func(name string) *model.LLMResponse {
+		return adktest.Call(name, map[string]any{"request": "Are routes good?"})
+	}
+	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Model: adktest.Script(adktest.Text("Routes are good."))})
+	desk := cgtest.NewAgent(t, llmagent.Config{
+		Name: "desk", Description: "asks", Tools: []tool.Tool{h.CG.AgentTool(expert, nil)}, Model: adktest.Script(ask("expert"), adktest.Text("They are.")),
+	})
+	h.Serve(cgtest.RootAgent(t, adktest.Script(ask("desk"), adktest.Text("They are.")), h.CG.AgentTool(desk, nil)))
 	h.Say("Are routes good?")
 }
 

@@ -62,10 +62,7 @@ func wantTurnMissing(t *testing.T, h *cgtest.Harness, want ...string) {
 // elsewhere runs a turn of the session in a runner that contextgraph does not know.
 func elsewhere(h *cgtest.Harness, cfg runner.PluginConfig, text string) (invocation string) {
 	h.T.Helper()
-	root, err := llmagent.New(llmagent.Config{Name: "root", Model: adktest.Script(adktest.Text("There is one route."))})
-	if err != nil {
-		h.T.Fatal(err)
-	}
+	root := cgtest.NewAgent(h.T, llmagent.Config{Name: "root", Model: adktest.Script(adktest.Text("There is one route."))})
 	r, err := runner.New(runner.Config{AppName: cgtest.App, Agent: root, SessionService: h.Sessions, PluginConfig: cfg, AutoCreateSession: true})
 	if err != nil {
 		h.T.Fatal(err)
@@ -137,29 +134,15 @@ func TestEventsWithoutARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := cgtest.New(t)
-			var s session.Session
 			if tt.late {
 				h.Ask(cgtest.SessionID)
-				resp, err := h.Sessions.Get(t.Context(), &session.GetRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
-				if err != nil {
-					t.Fatal(err)
-				}
-				s = resp.Session
-			} else {
-				resp, err := h.Sessions.Create(t.Context(), &session.CreateRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
-				if err != nil {
-					t.Fatal(err)
-				}
-				s = resp.Session
 			}
 			ev := tt.event
 			ev.ID = "seeded"
 			if ev.Actions.StateDelta == nil {
 				ev.Content = genai.NewContentFromText("there is a route", genai.RoleUser)
 			}
-			if err := h.Sessions.AppendEvent(t.Context(), s, &ev); err != nil {
-				t.Fatal(err)
-			}
+			h.Append(h.Session(cgtest.User, cgtest.SessionID), &ev)
 			if tt.want != "" {
 				wantTurnMissing(t, h, tt.want)
 				return

@@ -40,36 +40,38 @@ func requestArgumentsAreRead(t *testing.T, also cgtest.Option) {
 		},
 		"a callback of the agent": func(o *cgtest.Options) { o.BeforeTool = append(o.BeforeTool, resolve) },
 	}
-	for who, changed := range by {
-		for guard, guarded := range guards {
-			if guard == "listed" && who == "a callback of the agent" {
-				continue // it asks before the callbacks of the agent
-			}
-			for _, mode := range []string{"everything", "named"} {
-				t.Run(who+", "+guard+", "+mode, func(t *testing.T) {
-					onBoth(t, func(t *testing.T, m *market, _ func(), refused bool) {
-						m.set("Superbowl", "$40,000")
-						m.set("the usual", "$40,000")
-						s := searchThenBuy()
-						s["buy it"] = calls("buy", map[string]any{"item": "the usual", "count": 1})
-						h := cgtest.New(t, guarded, m.open, s.model, changed, required(t, mode), also)
-						h.Say("find")
-						events := h.Say("buy it")
-						if as := h.Approvals(cgtest.SessionID); len(as) == 1 {
-							wantNamed(t, as[0], "Superbowl")
-						}
-						wantOutcome(h, refused, settle(h, events, func() {
-							if refused {
-								m.set("Superbowl", "$80,000")
-							}
-						}), priceChanged)
-						if got, ran := h.LastBuy.Load().(cgtest.BuyArgs); ran && got.Item != "Superbowl" {
-							t.Errorf("the tool bought %q", got.Item)
-						}
-					})
-				})
+	var ways [][2]string
+	for _, who := range sorted(by) {
+		for _, guard := range sorted(guards) {
+			if guard != "listed" || who != "a callback of the agent" { // there it asks before the callbacks
+				ways = append(ways, [2]string{who, guard})
 			}
 		}
+	}
+	modes, worlds := []string{"everything", "named"}, []string{"the world changes", "nothing changes"}
+	for _, c := range combinations(t, also, len(ways), len(modes), len(worlds)) {
+		who, guard, mode, refused := ways[c[0]][0], ways[c[0]][1], modes[c[1]], c[2] == 0
+		t.Run(who+", "+guard+", "+mode+", "+worlds[c[2]], func(t *testing.T) {
+			m := newMarket(t)
+			m.set("Superbowl", "$40,000")
+			m.set("the usual", "$40,000")
+			s := searchThenBuy()
+			s["buy it"] = calls("buy", map[string]any{"item": "the usual", "count": 1})
+			h := cgtest.New(t, guards[guard], m.open, s.model, by[who], required(t, mode), also)
+			h.Say("find")
+			events := h.Say("buy it")
+			if as := h.Approvals(cgtest.SessionID); len(as) == 1 {
+				wantNamed(t, as[0], "Superbowl")
+			}
+			wantOutcome(h, refused, settle(h, events, func() {
+				if refused {
+					m.set("Superbowl", "$80,000")
+				}
+			}), priceChanged)
+			if got, ran := h.LastBuy.Load().(cgtest.BuyArgs); ran && got.Item != "Superbowl" {
+				t.Errorf("the tool bought %q", got.Item)
+			}
+		})
 	}
 }
 
@@ -104,7 +106,7 @@ func TestKeysThatFoldIntoOne(t *testing.T) { keysThatFoldIntoOne(t, nil) }
 
 func keysThatFoldIntoOne(t *testing.T, also cgtest.Option) {
 	const kelvin, long = "stoc\u212a", "\u017ftock"
-	for name, test := range map[string]struct {
+	cases := map[string]struct {
 		args    map[string]any
 		refused bool
 	}{
@@ -113,37 +115,38 @@ func keysThatFoldIntoOne(t *testing.T, also cgtest.Option) {
 		"capitals":            {map[string]any{"stock": cgtest.Item, "STOCK": "Superbowl"}, true},
 		"inside of another":   {map[string]any{"stock": cgtest.Item, "order": map[string]any{"stock": cgtest.Item, kelvin: "Superbowl"}}, true},
 		"one key":             {map[string]any{"stock": cgtest.Item, "order": map[string]any{"stock": cgtest.Item}}, false},
-	} {
-		for guard, guarded := range guards {
-			t.Run(name+", "+guard, func(t *testing.T) {
-				m := newMarket(t)
-				s := searchThenBuy()
-				s["buy it"] = calls("buy", test.args)
-				h := cgtest.New(t, guarded, m.open, s.model, func(o *cgtest.Options) {
-					for i := range o.Config.Extract {
-						if r := &o.Config.Extract[i]; r.Name == "bought" {
-							r.Value = "$.stock"
-						}
+	}
+	for _, c := range combinations(t, also, len(cases), len(guards)) {
+		name, guard := sorted(cases)[c[0]], sorted(guards)[c[1]]
+		test := cases[name]
+		t.Run(name+", "+guard, func(t *testing.T) {
+			m := newMarket(t)
+			s := searchThenBuy()
+			s["buy it"] = calls("buy", test.args)
+			h := cgtest.New(t, guards[guard], m.open, s.model, func(o *cgtest.Options) {
+				for i := range o.Config.Extract {
+					if r := &o.Config.Extract[i]; r.Name == "bought" {
+						r.Value = "$.stock"
 					}
-					o.MakeBuy = func(h *cgtest.Harness) (tool.Tool, error) {
-						return functiontool.New(functiontool.Config{Name: "buy", Description: "buys", RequireConfirmation: o.Confirm},
-							func(ctx agent.Context, args map[string]any) (map[string]any, error) {
-								var a stockArgs
-								if err := json.Unmarshal([]byte(encoded(args)), &a); err != nil {
-									return nil, err
-								}
-								return h.Buy(ctx, cgtest.BuyArgs{Item: cmp.Or(a.Order.Stock, a.Stock)})
-							})
-					}
-				}, also)
-				h.Say("find")
-				got := settle(h, h.Say("buy it"), nil)
-				if ran, ok := h.LastBuy.Load().(cgtest.BuyArgs); ok && ran.Item != cgtest.Item {
-					t.Errorf("the rule read %q, the tool bought %q", cgtest.Item, ran.Item)
 				}
-				wantOutcome(h, test.refused, got)
-			})
-		}
+				o.MakeBuy = func(h *cgtest.Harness) (tool.Tool, error) {
+					return functiontool.New(functiontool.Config{Name: "buy", Description: "buys", RequireConfirmation: o.Confirm},
+						func(ctx agent.Context, args map[string]any) (map[string]any, error) {
+							var a stockArgs
+							if err := json.Unmarshal([]byte(encoded(args)), &a); err != nil {
+								return nil, err
+							}
+							return h.Buy(ctx, cgtest.BuyArgs{Item: cmp.Or(a.Order.Stock, a.Stock)})
+						})
+				}
+			}, also)
+			h.Say("find")
+			got := settle(h, h.Say("buy it"), nil)
+			if ran, ok := h.LastBuy.Load().(cgtest.BuyArgs); ok && ran.Item != cgtest.Item {
+				t.Errorf("the rule read %q, the tool bought %q", cgtest.Item, ran.Item)
+			}
+			wantOutcome(h, test.refused, got)
+		})
 	}
 }
 
@@ -152,7 +155,7 @@ func keysThatFoldIntoOne(t *testing.T, also cgtest.Option) {
 func TestStateWrittenBetween(t *testing.T) { stateWrittenBetween(t, nil) }
 
 func stateWrittenBetween(t *testing.T, also cgtest.Option) {
-	for name, test := range map[string]struct {
+	cases := map[string]struct {
 		state   map[string]any
 		rises   bool
 		refused bool
@@ -163,33 +166,35 @@ func stateWrittenBetween(t *testing.T, also cgtest.Option) {
 		"no state":                          {nil, false, false},
 		"another key":                       {map[string]any{"colour": "red"}, false, false},
 		"the same value of the key it read": {map[string]any{"region": "US"}, false, false},
-	} {
-		for when, earlier := range map[string]bool{"in a message before the answer": true, "with the answer": false} {
-			t.Run(name+", "+when, func(t *testing.T) {
-				m := newMarket(t)
-				s := searchThenBuy()
-				s["hello?"] = says("Hello.")
-				h := cgtest.New(t, cgtest.Covered, cgtest.Replay, m.openReplay, s.model, also)
-				sayWith(h, "find", map[string]any{"region": "US"})
-				asked := adktest.Confirmations(h.Say("buy it"))
-				if len(asked) != 1 {
-					t.Fatalf("%d confirmations, want 1", len(asked))
-				}
-				if test.rises {
-					m.rise()
-				}
-				state := test.state
-				if earlier {
-					sayWith(h, "hello?", state)
-					state = nil
-				}
-				ended := adktest.Responses(send(h, adktest.Answer(asked[0].ID, true), state), "buy")
-				if len(ended) != 1 {
-					t.Fatalf("buy ended %d times, want once", len(ended))
-				}
-				wantOutcome(h, test.refused, ended[0])
-			})
-		}
+	}
+	times := []string{"in a message before the answer", "with the answer"}
+	for _, c := range combinations(t, also, len(cases), len(times)) {
+		name := sorted(cases)[c[0]]
+		test, earlier := cases[name], c[1] == 0
+		t.Run(name+", "+times[c[1]], func(t *testing.T) {
+			m := newMarket(t)
+			s := searchThenBuy()
+			s["hello?"] = says("Hello.")
+			h := cgtest.New(t, cgtest.Covered, cgtest.Replay, m.openReplay, s.model, also)
+			sayWith(h, "find", map[string]any{"region": "US"})
+			asked := adktest.Confirmations(h.Say("buy it"))
+			if len(asked) != 1 {
+				t.Fatalf("%d confirmations, want 1", len(asked))
+			}
+			if test.rises {
+				m.rise()
+			}
+			state := test.state
+			if earlier {
+				sayWith(h, "hello?", state)
+				state = nil
+			}
+			ended := adktest.Responses(send(h, adktest.Answer(asked[0].ID, true), state), "buy")
+			if len(ended) != 1 {
+				t.Fatalf("buy ended %d times, want once", len(ended))
+			}
+			wantOutcome(h, test.refused, ended[0])
+		})
 	}
 }
 

@@ -4,6 +4,7 @@
 package evidence_test
 
 import (
+	"fmt"
 	"testing"
 
 	"google.golang.org/genai"
@@ -30,38 +31,38 @@ func askingModelIsKnownByAnyAnswer(t *testing.T, also cgtest.Option) {
 	noRole.Content.Role = ""
 	withResponse := adktest.Calls(buy())
 	withResponse.Content.Parts = append(withResponse.Content.Parts, genai.NewPartFromFunctionResponse("search", map[string]any{}))
-	for name, answer := range map[string]*model.LLMResponse{
+	answers := map[string]*model.LLMResponse{
 		"a call":                               adktest.Calls(buy()),
 		"with a confirmation that it makes up": adktest.Calls(buy(), &genai.FunctionCall{Name: "adk_request_confirmation"}),
 		"with a credential that it asks for":   adktest.Calls(buy(), &genai.FunctionCall{Name: "adk_request_credential"}),
 		"with a result that it makes up":       withResponse,
 		"in the role of the user":              byUser,
 		"in no role":                           noRole,
-	} {
-		for short, shorted := range map[string]bool{"": false, ", by a callback": true} {
-			t.Run(name+short, func(t *testing.T) {
-				m := newMarket(t)
-				h := cgtest.New(t, cgtest.Covered, m.open, also)
-				given := *answer
-				content := *answer.Content
-				given.Content = &content
-				cfg := llmagent.Config{Name: "buyer", Tools: h.Tools[1:2], IncludeContents: llmagent.IncludeContentsNone,
-					Model: scripted(func(*model.LLMRequest) *model.LLMResponse { return &given })}
-				if shorted {
-					done := false
-					cfg.BeforeModelCallbacks = []llmagent.BeforeModelCallback{func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
-						if done {
-							return nil, nil
-						}
-						done = true
-						return &given, nil
-					}}
-				}
-				buyer := cgtest.NewAgent(t, cfg)
-				h.Serve(directed(t, h, searchThenBuy(), buyer))
-				h.Say("find")
-				wantRefused(h, settle(h, h.Say("to buyer"), nil), notRead)
-			})
-		}
+	}
+	for _, c := range combinations(t, also, len(answers), 2) {
+		name, shorted := sorted(answers)[c[0]], c[1] == 1
+		t.Run(fmt.Sprint(name, ", by a callback: ", shorted), func(t *testing.T) {
+			m := newMarket(t)
+			h := cgtest.New(t, cgtest.Covered, m.open, also)
+			given := *answers[name]
+			content := *given.Content
+			given.Content = &content
+			cfg := llmagent.Config{Name: "buyer", Tools: h.Tools[1:2], IncludeContents: llmagent.IncludeContentsNone,
+				Model: scripted(func(*model.LLMRequest) *model.LLMResponse { return &given })}
+			if shorted {
+				done := false
+				cfg.BeforeModelCallbacks = []llmagent.BeforeModelCallback{func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
+					if done {
+						return nil, nil
+					}
+					done = true
+					return &given, nil
+				}}
+			}
+			buyer := cgtest.NewAgent(t, cfg)
+			h.Serve(directed(t, h, searchThenBuy(), buyer))
+			h.Say("find")
+			wantRefused(h, settle(h, h.Say("to buyer"), nil), notRead)
+		})
 	}
 }

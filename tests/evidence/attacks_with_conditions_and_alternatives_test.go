@@ -14,7 +14,7 @@ import (
 )
 
 // attacksOnEvidence are the tests of what an approval rests on that need nothing but a
-// harness. Each takes an option that changes its harnesses after their own options.
+// harness and a rule that shows what a condition is on. Each takes an option that changes its harnesses after their own options.
 var attacksOnEvidence = map[string]func(*testing.T, cgtest.Option){
 	"TestRequestArgumentsAreRead":           requestArgumentsAreRead,
 	"TestKeysThatFoldIntoOne":               keysThatFoldIntoOne,
@@ -34,8 +34,6 @@ var attacksOnEvidence = map[string]func(*testing.T, cgtest.Option){
 	"TestRewrittenResultIsNoReading":        rewrittenResultIsNoReading,
 	"TestRefusalIsAReading":                 refusalIsAReading,
 	"TestSpellingMustBeWhatWasRead":         spellingMustBeWhatWasRead,
-	"TestRuleWithoutAttributes":             ruleWithoutAttributes,
-	"TestWorkflowNodeRests":                 workflowNodeRests,
 	"TestAskingModelIsKnownByAnyAnswer":     askingModelIsKnownByAnyAnswer,
 	"TestGapsOfAnAgentToolCount":            gapsOfAnAgentToolCount,
 	"TestEchoOfWhatTheRecordLacks":          echoOfWhatTheRecordLacks,
@@ -45,7 +43,8 @@ var attacksOnEvidence = map[string]func(*testing.T, cgtest.Option){
 }
 
 // TestAttacksOnEvidenceAgain runs them with alternatives and with conditions in use. What
-// these leave out or allow must open nothing that was closed, nor close what was open.
+// these leave out or allow must open nothing that was closed, nor close what was open. In the
+// quick size each attack meets one of the changes that it can meet, in turn.
 func TestAttacksOnEvidenceAgain(t *testing.T) {
 	if testsize.Race {
 		t.Skip("each attack runs once with the race detector, in its own test")
@@ -68,27 +67,30 @@ func TestAttacksOnEvidenceAgain(t *testing.T) {
 			o.Config.Guard.Types["Product"] = of
 		}
 	}
-	for _, test := range []struct {
+	type change struct {
 		name    string
-		change  cgtest.Option
+		option  cgtest.Option
 		without []string
-	}{
-		{"alternatives and a condition on availability", cgtest.With(alternatives, condition("availability", config.Drift{Equals: true})), []string{
-			"TestRuleWithoutAttributes", "TestWorkflowNodeRests", // no rule of theirs shows it, which a condition requires
-		}},
+	}
+	changes := []change{
+		{"alternatives and a condition on availability", cgtest.With(alternatives, condition("availability", config.Drift{Equals: true})), nil},
 		{"a condition on the price", condition("price", config.Drift{AtMost: "$50,000"}), []string{
-			"TestRuleWithoutAttributes",
 			// In these an honest plan pays $80,000, or was shown that price.
-			"TestDelegateReads", "TestWorkflowNodeRests", "TestOneIDForCallsAboutDifferentThings", "TestRefusalIsAReading",
+			"TestDelegateReads", "TestOneIDForCallsAboutDifferentThings", "TestRefusalIsAReading",
 			"TestOtherTabReadsTheNewPrice", "TestLateRowOfAnotherProcess", "TestIsolatedAgents",
 		}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			for name, attack := range attacksOnEvidence {
-				if !slices.Contains(test.without, name) {
-					t.Run(name, func(t *testing.T) { attack(t, test.change) })
-				}
-			}
-		})
+	}
+	for i, name := range sorted(attacksOnEvidence) {
+		attack := attacksOnEvidence[name]
+		meets := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return slices.Contains(c.without, name) })
+		if len(meets) > 1 && !testsize.Thorough() {
+			meets = meets[i%2 : i%2+1]
+		}
+		for _, c := range meets {
+			t.Run(c.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				attack(t, c.option)
+			})
+		}
 	}
 }

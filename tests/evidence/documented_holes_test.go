@@ -116,7 +116,7 @@ func delegated(t *testing.T, opts ...cgtest.Option) *cgtest.Harness {
 
 // What an agent in another session found is not evidence here: a decision that rests on
 // nothing else is denied. What an agent had read that this session called with AgentTool is;
-// what that agent answered is not, even if a rule reads it.
+// what that agent answered is not, even if a rule reads it. TestAgentsWordIsNoReading changes the world.
 func TestW16WhatAnotherSessionFoundApprovesNothing(t *testing.T) {
 	for guard, test := range map[string]struct {
 		opt    cgtest.Option
@@ -156,17 +156,6 @@ func TestW16WhatAnotherSessionFoundApprovesNothing(t *testing.T) {
 	})
 	words := func(o *cgtest.Options) {
 		o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "planned", Tool: "planner", Type: "Product", Value: "$.result"})
-	}
-	for name, opt := range map[string]cgtest.Option{"changed since": func(*cgtest.Options) {}, "changed since, with a rule over its words": words} {
-		t.Run(name, func(t *testing.T) {
-			h := delegated(t, opt)
-			id, _ := h.Ask(cgtest.SessionID)
-			h.Shop.Set("$40,000", false)
-			if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "blocked" || got["reason"] != safety.CodeDrift {
-				t.Errorf("buy answered %v, want it blocked", got)
-			}
-			h.WantBought(0)
-		})
 	}
 	t.Run("its words alone", func(t *testing.T) {
 		h := delegated(t, words, func(o *cgtest.Options) { o.Config.Extract = o.Config.Extract[1:] })

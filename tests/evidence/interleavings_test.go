@@ -5,9 +5,9 @@ package evidence_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,21 +20,19 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-var (
-	evidenceRounds = flag.Int("evidence.rounds", map[bool]int{true: 20, false: 200}[testsize.Race], "random interleavings of runs in a session")
-	evidenceSeed   = flag.Uint64("evidence.seed", 1, "seed of the first of them; each has the next one")
-)
-
 // Whatever the interleaving: if the tool ran, the world is what the prompt of the model
 // call that asked showed last. And if all that the session showed is what is, it ran.
 func TestRandomInterleavings(t *testing.T) {
 	const perJournal = 50
 	var ran, refused, honest int
-	for first := 0; first < *evidenceRounds && !t.Failed(); first += perJournal {
-		t.Run(fmt.Sprint("from ", first), func(t *testing.T) {
+	seeds := slices.Collect(testsize.Seeds(t, 20, 1000))
+	for some := range slices.Chunk(seeds, perJournal) {
+		t.Run(fmt.Sprint("from ", some[0]), func(t *testing.T) {
 			servers, world := ramblers(t)
-			for n := first; n < min(first+perJournal, *evidenceRounds) && !t.Failed(); n++ {
-				seed := *evidenceSeed + uint64(n)
+			for _, seed := range some {
+				if t.Failed() {
+					return
+				}
 				r := &ramble{
 					t: t, rng: rand.New(rand.NewPCG(seed, 0)), servers: servers, session: fmt.Sprint("walk-", seed), numbered: seed%2 == 0,
 					notes: make(chan note, 100), world: map[string]string{}, refusals: map[string]int{}, known: map[string]bool{},
@@ -46,7 +44,7 @@ func TestRandomInterleavings(t *testing.T) {
 		})
 	}
 	t.Logf("of the purchases that a human approved %d ran, %d of them had to, and %d were refused", ran, honest, refused)
-	if *evidenceRounds >= 100 && (honest == 0 || refused == 0) {
+	if len(seeds) > 1 && (honest == 0 || refused == 0) {
 		t.Error("the interleavings show nothing")
 	}
 }
@@ -81,7 +79,7 @@ func ramblers(t *testing.T) (servers []*cgtest.Harness, current **ramble) {
 func (r *ramble) walk(seed uint64) (ran, refused, honest int) {
 	defer func() {
 		if r.t.Failed() {
-			r.t.Logf("repeat it with -evidence.seed=%d -evidence.rounds=1%s", seed, r)
+			r.t.Logf("CONTEXTGRAPH_SEED=%d repeats it%s", seed, r)
 		}
 	}()
 	for _, thing := range things {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -132,6 +134,20 @@ func namesItem(o *cgtest.Options) {
 var guards = map[string]cgtest.Option{
 	"protected": namesItem, "listed": cgtest.With(cgtest.Listed, namesItem), "covered": cgtest.Covered,
 }
+
+// combinations returns the combinations of values that a test tries, by their indexes. An attack
+// that runs again with another option tries each value; by itself, the pairs of values.
+func combinations(t testing.TB, also cgtest.Option, lengths ...int) [][]int {
+	t.Helper()
+	strength := 2
+	if also != nil {
+		strength = 1
+	}
+	return testsize.Combinations(t, strength, lengths...)
+}
+
+// sorted returns the names of cases.
+func sorted[C any](cases map[string]C) []string { return slices.Sorted(maps.Keys(cases)) }
 
 // required sets what has to be unchanged, by the word of the configuration.
 func required(t testing.TB, word string, types ...string) cgtest.Option {

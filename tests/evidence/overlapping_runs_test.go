@@ -37,45 +37,44 @@ func overlappingModelCalls(t *testing.T, also cgtest.Option) {
 		"the budget is cut": {(*market).cut, true},
 		"nothing changes":   {func(*market) {}, false},
 	}
-	for guard, guarded := range guards {
-		for change, w := range worlds {
-			for _, end := range []string{"while the other asks", "before the approval", "after the approval"} {
-				t.Run(guard+", "+change+", "+end, func(t *testing.T) {
-					m := newMarket(t)
-					began, goOn := make(chan struct{}), make(chan struct{})
-					var hello <-chan struct{}
-					answered := sync.OnceFunc(func() { close(goOn); <-hello })
-					h := cgtest.New(t, guarded, m.open, script{
-						"find": func(*model.LLMRequest) *model.LLMResponse {
-							return adktest.Calls(&genai.FunctionCall{Name: "search", Args: map[string]any{"query": "routes"}},
-								&genai.FunctionCall{Name: "budget", Args: map[string]any{"query": "summer"}})
-						},
-						"<search": says("Found."), "<budget": says("Found."),
-						"hello?": func(*model.LLMRequest) *model.LLMResponse {
-							close(began)
-							<-goOn
-							return adktest.Text("Hello.")
-						},
-						"buy it": func(req *model.LLMRequest) *model.LLMResponse {
-							if end == "while the other asks" {
-								answered()
-							}
-							return buys(req)
-						},
-						"<buy": says("Done."),
-					}.model, also)
-					h.Say("find")
-					hello = begin(h, "hello?")
-					defer answered()
-					<-began
-					events := h.Say("buy it")
-					if end != "after the approval" {
+	ends := []string{"while the other asks", "before the approval", "after the approval"}
+	for _, c := range combinations(t, also, len(guards), len(worlds), len(ends)) {
+		guard, change, end := sorted(guards)[c[0]], sorted(worlds)[c[1]], ends[c[2]]
+		w := worlds[change]
+		t.Run(guard+", "+change+", "+end, func(t *testing.T) {
+			m := newMarket(t)
+			began, goOn := make(chan struct{}), make(chan struct{})
+			var hello <-chan struct{}
+			answered := sync.OnceFunc(func() { close(goOn); <-hello })
+			h := cgtest.New(t, guards[guard], m.open, script{
+				"find": func(*model.LLMRequest) *model.LLMResponse {
+					return adktest.Calls(&genai.FunctionCall{Name: "search", Args: map[string]any{"query": "routes"}},
+						&genai.FunctionCall{Name: "budget", Args: map[string]any{"query": "summer"}})
+				},
+				"<search": says("Found."), "<budget": says("Found."),
+				"hello?": func(*model.LLMRequest) *model.LLMResponse {
+					close(began)
+					<-goOn
+					return adktest.Text("Hello.")
+				},
+				"buy it": func(req *model.LLMRequest) *model.LLMResponse {
+					if end == "while the other asks" {
 						answered()
 					}
-					wantOutcome(h, w.refused, settle(h, events, func() { w.change(m) }), priceChanged, "changed")
-				})
+					return buys(req)
+				},
+				"<buy": says("Done."),
+			}.model, also)
+			h.Say("find")
+			hello = begin(h, "hello?")
+			defer answered()
+			<-began
+			events := h.Say("buy it")
+			if end != "after the approval" {
+				answered()
 			}
-		}
+			wantOutcome(h, w.refused, settle(h, events, func() { w.change(m) }), priceChanged, "changed")
+		})
 	}
 }
 

@@ -50,19 +50,16 @@ func nobodySawIt(t *testing.T, also cgtest.Option) {
 		"the model read it":              {func(*cgtest.Options) {}, cgtest.Item},
 	}
 	modes := map[string][]string{"everything": nil, "named": nil, "listed": {"Product"}}
-	for name, test := range cases {
-		for mode, types := range modes {
-			for guard, guarded := range guards {
-				t.Run(name+", "+mode+", "+guard, func(t *testing.T) {
-					m := newMarket(t)
-					s := searchThenBuy()
-					s["buy it"] = calls("buy", map[string]any{"item": test.bought, "count": 1})
-					h := cgtest.New(t, guarded, m.open, s.model, test.opt, required(t, mode, types...), also)
-					h.Say("find")
-					wantOutcome(h, name != "the model read it", settle(h, h.Say("buy it"), nil), nothingSeen)
-				})
-			}
-		}
+	for _, c := range combinations(t, also, len(cases), len(modes), len(guards)) {
+		name, mode, guard := sorted(cases)[c[0]], sorted(modes)[c[1]], sorted(guards)[c[2]]
+		t.Run(name+", "+mode+", "+guard, func(t *testing.T) {
+			m := newMarket(t)
+			s := searchThenBuy()
+			s["buy it"] = calls("buy", map[string]any{"item": cases[name].bought, "count": 1})
+			h := cgtest.New(t, guards[guard], m.open, s.model, cases[name].opt, required(t, mode, modes[mode]...), also)
+			h.Say("find")
+			wantOutcome(h, name != "the model read it", settle(h, h.Say("buy it"), nil), nothingSeen)
+		})
 	}
 }
 
@@ -282,18 +279,20 @@ func refusalIsAReading(t *testing.T, also cgtest.Option) {
 		wantRefused(h, settle(h, h.Say("buy it"), m.rise), priceChanged)
 		return h, m
 	}
-	for guard, guarded := range guards {
-		t.Run("a new plan on the new price, "+guard, func(t *testing.T) {
-			h, _ := start(t, guarded)
-			wantRan(h, settle(h, h.Say("buy it"), nil))
-		})
-		t.Run("it changes again, "+guard, func(t *testing.T) {
-			h, m := start(t, guarded)
-			wantRefused(h, settle(h, h.Say("buy it"), func() { m.set(cgtest.Item, "$90,000") }), priceChanged)
-		})
-		t.Run("it changes back, "+guard, func(t *testing.T) {
-			h, m := start(t, guarded)
-			wantRefused(h, settle(h, h.Say("buy it"), func() { m.set(cgtest.Item, "$40,000") }), priceChanged)
+	worlds := map[string]struct {
+		price   string // after the refusal
+		refused bool
+	}{
+		"a new plan on the new price": {"$80,000", false},
+		"it changes again":            {"$90,000", true},
+		"it changes back":             {"$40,000", true},
+	}
+	for _, c := range combinations(t, also, len(worlds), len(guards)) {
+		name, guard := sorted(worlds)[c[0]], sorted(guards)[c[1]]
+		t.Run(name+", "+guard, func(t *testing.T) {
+			h, m := start(t, guards[guard])
+			got := settle(h, h.Say("buy it"), func() { m.set(cgtest.Item, worlds[name].price) })
+			wantOutcome(h, worlds[name].refused, got, priceChanged)
 		})
 	}
 }
@@ -359,9 +358,7 @@ func spellingMustBeWhatWasRead(t *testing.T, also cgtest.Option) {
 }
 
 // A rule without attributes says that a thing exists, which the checker has to confirm.
-func TestRuleWithoutAttributes(t *testing.T) { ruleWithoutAttributes(t, nil) }
-
-func ruleWithoutAttributes(t *testing.T, also cgtest.Option) {
+func TestRuleWithoutAttributes(t *testing.T) {
 	for name, test := range map[string]struct {
 		now     func(context.Context) (map[string]entity.Value, error)
 		refused bool
@@ -389,7 +386,7 @@ func ruleWithoutAttributes(t *testing.T, also cgtest.Option) {
 					now, err := test.now(ctx)
 					return safety.State{AsOf: time.Now(), Attributes: now}, err
 				})
-			}, also)
+			})
 			h.Say("find")
 			wantOutcome(h, test.refused, settle(h, h.Say("buy it"), nil))
 		})

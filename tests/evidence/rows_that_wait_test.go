@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -47,7 +48,7 @@ func TestSelectionWithRowsThatWait(t *testing.T) {
 		}
 	})
 	waited, compared := 0, 0
-	for seed := range uint64(60) {
+	for seed := range testsize.Seeds(t, 15, 600) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		rows := scribble(t, rnd, 40)
 		stored := graphsync.NewEvidence(j.Evidence(), x)

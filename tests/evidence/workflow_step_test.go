@@ -21,12 +21,10 @@ import (
 
 // No model asks in a workflow of functions. The step that asks has read what its own run
 // had recorded before it began.
-func TestWorkflowNodeRests(t *testing.T) { workflowNodeRests(t, nil) }
-
-func workflowNodeRests(t *testing.T, also cgtest.Option) {
+func TestWorkflowNodeRests(t *testing.T) {
 	// serve makes a workflow that finds, does something else, asks, and buys.
 	serve := func(t *testing.T, m *market, between func(*cgtest.Harness)) *cgtest.Workflow {
-		w := &cgtest.Workflow{Harness: cgtest.New(t, m.open, cgtest.FoundByNode, cgtest.GuardInputs("review"), also)}
+		w := &cgtest.Workflow{Harness: cgtest.New(t, m.open, cgtest.FoundByNode, cgtest.GuardInputs("review"))}
 		find := cgtest.FunctionNode("find", func(ctx agent.Context, _ any) (map[string]any, error) {
 			return m.search(ctx, cgtest.SearchArgs{Query: cgtest.Item})
 		})

@@ -64,16 +64,13 @@ func FuzzAnswer(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	root, err := llmagent.New(llmagent.Config{Name: "root", Tools: []tool.Tool{buy}, Model: &adktest.Model{
+	root := cgtest.NewAgent(f, llmagent.Config{Name: "root", Tools: []tool.Tool{buy}, Model: &adktest.Model{
 		Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
 			if adktest.LastResponse(req) != nil {
 				return adktest.Text("Done."), nil
 			}
 			return adktest.Call("buy", map[string]any{"item": "Strava Sponsored Routes", "count": 1}), nil
 		}}})
-	if err != nil {
-		f.Fatal(err)
-	}
 	plain, err := runner.New(runner.Config{AppName: cgtest.App, Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true})
 	if err != nil {
 		f.Fatal(err)

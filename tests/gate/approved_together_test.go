@@ -49,7 +49,7 @@ func twoOrders(o *cgtest.Options) {
 // that those before it have left.
 func TestApprovedTogether(t *testing.T) {
 	for _, last := range []bool{true, false} {
-		cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
+		cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
 			// second is closed when the call that is not the first has passed its check, or
 			// waits for the first.
 			second := make(chan struct{})

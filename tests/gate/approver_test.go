@@ -24,49 +24,6 @@ func naming(who string) cgtest.Option {
 	}
 }
 
-func selfApproval(o *cgtest.Options) { o.Config.Guard.SelfApproval = true }
-
-// Whoever asked does not approve where it is known who approves.
-func TestRequesterDoesNotApprove(t *testing.T) {
-	for name, tt := range map[string]struct {
-		opts   []cgtest.Option
-		bought int64
-	}{
-		"the requester":              {[]cgtest.Option{naming(cgtest.User)}, 0},
-		"the requester, who may":     {[]cgtest.Option{naming(cgtest.User), selfApproval}, 1},
-		"somebody else":              {[]cgtest.Option{naming("carol")}, 1},
-		"nobody knows who approves":  {nil, 1},
-		"the same, with the setting": {[]cgtest.Option{selfApproval}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-				id, _ := h.Ask(cgtest.SessionID)
-				got := h.Answer(cgtest.SessionID, id, true)
-				h.WantBought(tt.bought)
-				if tt.bought > 0 {
-					return
-				}
-				if text, _ := got["message"].(string); got["reason"] != safety.CodeNotAuthorized || !strings.Contains(text, "guard.self_approval: true") {
-					t.Errorf("buy answered %v, want the reason and the remedy", got)
-				}
-				if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StatePending {
-					t.Errorf("approval state = %q, want pending: somebody else may still approve", got)
-				}
-			}, tt.opts...)
-		})
-	}
-}
-
-// An authorizer that was forgotten approves nothing.
-func TestNilAuthorizerRefuses(t *testing.T) {
-	h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Authorize = safety.AuthorizerFunc(nil) })
-	id, _ := h.Ask(cgtest.SessionID)
-	if got := h.Answer(cgtest.SessionID, id, true); got["reason"] != safety.CodeNotAuthorized {
-		t.Errorf("buy answered %v", got)
-	}
-	h.WantBought(0)
-}
-
 // The log says at the start whether approvers are authenticated, and the record of each approval does.
 func TestUnauthenticatedApproverIsSaid(t *testing.T) {
 	for name, tt := range map[string]struct {

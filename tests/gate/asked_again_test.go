@@ -4,9 +4,7 @@
 package gate_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +17,6 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/plugin"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
@@ -30,7 +27,7 @@ import (
 // The refusal after drift tells the present values. Having read it the model makes the same
 // call again in the same turn: a person is asked anew, and is shown what is different.
 func TestAskedAgainAfterDrift(t *testing.T) {
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
+	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
 		m := &cgtest.Repeater{}
 		h := cgtest.NewRepeating(t, m, w.Option)
 		id, _ := h.Ask(cgtest.SessionID)
@@ -189,23 +186,6 @@ func TestAskedAgainAtMostTwice(t *testing.T) {
 	}
 }
 
-// In a later turn the same call replaces what ended by drift as well.
-func TestAskedAgainInALaterTurn(t *testing.T) {
-	m := &cgtest.Repeater{Stop: true}
-	h := cgtest.NewRepeating(t, m)
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Shop.Set("$52,000", true)
-	h.Decide(id, true)
-	_, events := h.Ask(cgtest.SessionID)
-	as := h.WantStates(safety.StateBlocked, safety.StatePending)
-	if as[1].Replaces != as[0].ID {
-		t.Errorf("it replaces %q, want %s", as[1].Replaces, as[0].ID)
-	}
-	if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.Contains(hint, "price $40,000 → $52,000") {
-		t.Errorf("hint %q", hint)
-	}
-}
-
 // A person who says no is not asked again in the turn, whatever link of the chain it was,
 // in whatever run of the turn, and whoever asks. In a later turn it is a new chain.
 func TestNeverAskedAgainAfterARejection(t *testing.T) {
@@ -250,57 +230,24 @@ func toJSON(v any) string {
 
 // Two calls in one answer of the model ask once.
 func TestAskedAgainTwiceAtOnce(t *testing.T) {
-	for _, w := range cgtest.Ways() {
-		t.Run(w.Name, func(t *testing.T) {
-			t.Parallel()
-			m := &cgtest.Repeater{}
-			m.Next = func(map[string]any) *model.LLMResponse {
-				if len(m.Told) > 1 {
-					return adktest.Text("Done.")
-				}
-				call := func() *genai.FunctionCall { return &genai.FunctionCall{Name: "buy", Args: cgtest.SameArgs(0)} }
-				return adktest.Calls(call(), call())
+	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
+		m := &cgtest.Repeater{}
+		m.Next = func(map[string]any) *model.LLMResponse {
+			if len(m.Told) > 1 {
+				return adktest.Text("Done.")
 			}
-			h := cgtest.NewRepeating(t, m, w.Option)
-			id, _ := h.Ask(cgtest.SessionID)
-			h.Shop.Set("$52,000", true)
-			events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(id, true))
-			cgtest.OnlyRequest(t, adktest.Confirmations(events))
-			h.WantStates(safety.StateBlocked, safety.StatePending)
-			answers := adktest.Responses(events, "buy")
-			if !slices.ContainsFunc(answers, func(r map[string]any) bool { return cgtest.Unstreamed(r)["reason"] == safety.CodeAsked }) {
-				t.Errorf("buy answered %v", answers)
-			}
-		})
-	}
-}
-
-// The old request is over when it was replaced: who approves it again approves nothing.
-func TestReplacedRequestApprovedAgain(t *testing.T) {
-	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-		old, _ := h.Ask(cgtest.SessionID)
-		h.Shop.Set("$52,000", true)
-		call := cgtest.OnlyRequest(t, h.Decide(old, true))
-		h.Decide(old, true)
-		h.WantBought(0)
-		as := h.Approvals(cgtest.SessionID)
-		if as[0].State != safety.StateBlocked || as[1].State != safety.StatePending {
-			t.Errorf("states %s and %s", as[0].State, as[1].State)
+			call := func() *genai.FunctionCall { return &genai.FunctionCall{Name: "buy", Args: cgtest.SameArgs(0)} }
+			return adktest.Calls(call(), call())
 		}
-		h.Decide(call.ID, true)
-		h.WantBought(1)
-	}, func(o *cgtest.Options) {
-		bought := 0
-		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			last := adktest.LastResponse(req)
-			switch {
-			case last == nil:
-				return adktest.Call("search", map[string]any{"query": "routes"}), nil
-			case last.Name == "search", bought < 2:
-				bought++
-				return adktest.Call("buy", cgtest.SameArgs(0)), nil
-			}
-			return adktest.Text("Done."), nil
+		h := cgtest.NewRepeating(t, m, w.Option)
+		id, _ := h.Ask(cgtest.SessionID)
+		h.Shop.Set("$52,000", true)
+		events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(id, true))
+		cgtest.OnlyRequest(t, adktest.Confirmations(events))
+		h.WantStates(safety.StateBlocked, safety.StatePending)
+		answers := adktest.Responses(events, "buy")
+		if !slices.ContainsFunc(answers, func(r map[string]any) bool { return cgtest.Unstreamed(r)["reason"] == safety.CodeAsked }) {
+			t.Errorf("buy answered %v", answers)
 		}
 	})
 }
@@ -351,39 +298,4 @@ func TestForgedRefusal(t *testing.T) {
 		t.Fatal("asked again by a model that never read the refusal")
 	}
 	h.WantStates(safety.StateBlocked)
-}
-
-// A change of what was read again, before the new request is answered, blocks that too.
-func TestAskedAgainDriftsAgain(t *testing.T) {
-	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-		id, _ := h.Ask(cgtest.SessionID)
-		h.Shop.Set("$52,000", true)
-		call := cgtest.OnlyRequest(t, h.Decide(id, true))
-		h.Shop.Set("$53,000", true)
-		h.Decide(call.ID, true)
-		h.WantBought(0)
-		as := h.Approvals(cgtest.SessionID)
-		if as[1].State != safety.StateBlocked {
-			t.Errorf("the second is %s", as[1].State)
-		}
-		if alerts := toJSON(json.RawMessage(as[1].Report)); !strings.Contains(alerts, `"before":"$52,000","after":"$53,000"`) {
-			t.Errorf("report %s", alerts)
-		}
-	}, func(o *cgtest.Options) { o.Answer = (&cgtest.Repeater{}).Answer })
-}
-
-// What cannot be shown to be unchanged is no drift: it stays refused in its turn.
-func TestCheckFailedIsNotAskedAgain(t *testing.T) {
-	m := &cgtest.Repeater{}
-	h := cgtest.NewRepeating(t, m, cgtest.WithChecker(func(context.Context, entity.Canonical) (safety.State, error) {
-		return safety.State{}, errors.New("the shop is closed")
-	}))
-	id, _ := h.Ask(cgtest.SessionID)
-	if calls := h.Decide(id, true); len(calls) != 0 {
-		t.Fatal("asked again after a check that failed")
-	}
-	if last := m.Last(); last["reason"] != safety.CodeCheckFailed {
-		t.Errorf("the repeat was told %v", last)
-	}
-	h.WantStates(safety.StatePending)
 }

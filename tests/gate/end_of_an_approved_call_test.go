@@ -91,6 +91,7 @@ func TestApprovalEndsAsTheCallDid(t *testing.T) {
 		"listed, and nothing is in between":             {cgtest.Listed, 1, safety.StateExecuted},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := cgtest.New(t, tt.opt)
 			id, _ := h.Ask(cgtest.SessionID)
 			h.Answer(cgtest.SessionID, id, true)
@@ -219,7 +220,7 @@ func TestPluginThatRunsTheToolAgain(t *testing.T) {
 		}
 		o.Plugins = append(o.Plugins, p)
 	}
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
+	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
 		if strings.Contains(w.Name, "streaming") {
 			return // ADK calls no plugin around it
 		}

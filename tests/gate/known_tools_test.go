@@ -52,6 +52,7 @@ func TestUnknownNames(t *testing.T) {
 		{"of a tool that code protects", guards("buy", "pay"), func(t *testing.T, h *cgtest.Harness) { h.CG.Protect(pay(t)) }, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			var log lines
 			h := cgtest.New(t, tt.opt, func(o *cgtest.Options) { o.Config.Logger = log.logger() })
 			if tt.serve != nil {

@@ -25,7 +25,6 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
-	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
@@ -145,14 +144,11 @@ func (s signal) Write(p []byte) (int, error) {
 // In a live session nobody can be asked: a guarded tool does not run, and the model is
 // told why. Of a streaming tool ADK tells it nothing but that it runs.
 func TestLiveSessionDenies(t *testing.T) {
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
+	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
 		denied := signal{"cannot_ask", make(chan bool, 1)}
 		h := cgtest.New(t, w.Option, func(o *cgtest.Options) { o.Config.Logger = slog.New(slog.NewTextHandler(denied, nil)) })
 		m := newLiveModel(t, &genai.FunctionCall{ID: "c1", Name: "buy", Args: aRoute})
-		root, err := llmagent.New(llmagent.Config{Name: "root", Model: m, Tools: h.Tools, Toolsets: h.Toolsets})
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: m, Tools: h.Tools, Toolsets: h.Toolsets})
 		h.Serve(root)
 		live, events, err := h.Runner.RunLive(t.Context(), cgtest.User, cgtest.SessionID, agent.LiveRunConfig{})
 		if err != nil {
@@ -202,9 +198,7 @@ func TestLiveSessionDenies(t *testing.T) {
 // run starts, and does not spoil the session.
 func TestLiveRunThatCannotStartIsClosedLater(t *testing.T) {
 	h := cgtest.New(t)
-	if _, err := h.Sessions.Create(t.Context(), &session.CreateRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID}); err != nil {
-		t.Fatal(err)
-	}
+	h.Session(cgtest.User, cgtest.SessionID)
 	if _, _, err := h.Runner.RunLive(t.Context(), cgtest.User, cgtest.SessionID, agent.LiveRunConfig{}); err == nil {
 		t.Fatal("the scripted model cannot be live, and yet the run started")
 	}

@@ -8,43 +8,13 @@ import (
 
 	"google.golang.org/genai"
 
-	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/session"
-	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// A long-running tool that is listed does not start before it is approved.
-func TestLongRunningToolIsGatedBeforeItStarts(t *testing.T) {
-	h := cgtest.New(t, cgtest.Listed)
-	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
-	})
-	buy, err := functiontool.New(functiontool.Config{Name: "buy", Description: "buys", IsLongRunning: true},
-		func(agent.Context, cgtest.BuyArgs) (map[string]any, error) {
-			h.Bought.Add(1)
-			return map[string]any{"status": "bought"}, nil
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := llmagent.New(llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{search, buy}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Serve(root)
-	id, _ := h.Ask(cgtest.SessionID)
-	h.WantBought(0)
-	h.Answer(cgtest.SessionID, id, true)
-	h.WantBought(1)
-	h.Answer(cgtest.SessionID, id, true)
-	h.WantBought(1)
-}
 
 // An answer that a client gives for the long-running call itself is no approval.
 func TestAnswerOfALongRunningCallApprovesNothing(t *testing.T) {

@@ -11,13 +11,11 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
-	"google.golang.org/adk/v2/agent/workflowagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/agenttool"
-	"google.golang.org/adk/v2/tool/functiontool"
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
@@ -28,14 +26,14 @@ import (
 // guarded tool denies there; in a runner of ADK's own, without plugins, every protected
 // one does.
 func TestAgentRunAsAToolDenies(t *testing.T) {
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
+	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
 		for name, ours := range map[string]bool{"AgentTool": true, "agenttool.New": false} {
 			if !ours && !strings.HasPrefix(w.Name, "protected") {
 				continue
 			}
 			h := cgtest.New(t, w.Option)
 			var told map[string]any
-			inner, err := llmagent.New(llmagent.Config{Name: "helper", Description: "helps", Tools: h.Tools, Toolsets: h.Toolsets, Model: &adktest.Model{
+			inner := cgtest.NewAgent(t, llmagent.Config{Name: "helper", Description: "helps", Tools: h.Tools, Toolsets: h.Toolsets, Model: &adktest.Model{
 				Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
 					if last := adktest.LastResponse(req); last != nil {
 						told = cgtest.Unstreamed(last.Response)
@@ -44,9 +42,6 @@ func TestAgentRunAsAToolDenies(t *testing.T) {
 					return adktest.Call("buy", aRoute), nil
 				},
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
 			asTool := agenttool.New(inner, nil)
 			if ours {
 				asTool = h.CG.AgentTool(inner, nil)
@@ -60,13 +55,14 @@ func TestAgentRunAsAToolDenies(t *testing.T) {
 			if why := told["reason"]; why != "cannot_ask" && (ours || why != "not_recorded") {
 				t.Errorf("%s: the model was told %v", name, told)
 			}
+			cgtest.CheckTree(t, h.Rows(cgtest.SessionID))
 		}
 	})
 }
 
 // A node of a workflow that calls a protected tool by itself is told why it does not run.
 func TestNodeThatCallsAProtectedToolDenies(t *testing.T) {
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
+	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
 		if !strings.HasPrefix(w.Name, "protected") {
 			return
 		}
@@ -100,11 +96,7 @@ func TestNodeThatCallsAProtectedToolDenies(t *testing.T) {
 			args := workflow.NewFunctionNode("args", func(agent.Context, any) (map[string]any, error) { return aRoute, nil }, workflow.NodeConfig{})
 			edges = workflow.Chain(workflow.Start, node, args, tn)
 		}
-		root, err := workflowagent.New(workflowagent.Config{Name: "flow", Edges: edges})
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.Serve(root)
+		cgtest.ServeWorkflow(t, h, edges, func(*runner.Config) {})
 		for _, ev := range adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("go")) {
 			if out, ok := ev.Output.(map[string]any); ok && len(out) > 0 && out["reason"] != nil {
 				told = append(told, out)
@@ -151,42 +143,6 @@ func callDirectly(t testing.TB, tl tool.Tool, ctx agent.Context) map[string]any 
 	return result
 }
 
-// A tool node of a workflow passes no callback and cannot ask.
-func TestProtectDeniesInAWorkflowToolNode(t *testing.T) {
-	h := cgtest.New(t)
-	buy := cgtest.NewTool(t, "buy", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) {
-		h.Bought.Add(1)
-		return map[string]any{"status": "bought"}, nil
-	})
-	node, err := workflow.NewToolNode(h.CG.Protect(buy), workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := workflow.NewFunctionNode("plan", func(agent.Context, any) (map[string]any, error) {
-		return map[string]any{"item": "x", "count": 1}, nil
-	}, workflow.NodeConfig{})
-	root, err := workflowagent.New(workflowagent.Config{Name: "flow", Edges: workflow.Chain(workflow.Start, start, node)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Serve(root)
-	events, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.WantBought(0)
-	var told bool
-	for _, ev := range events {
-		if out, ok := ev.Output.(map[string]any); ok && out["reason"] == "cannot_ask" {
-			told = true
-		}
-	}
-	if !told {
-		t.Error("the workflow was not told why the tool did not run")
-	}
-	cgtest.CheckTree(t, h.Rows(cgtest.SessionID))
-}
-
 func TestProtectDeniesWithoutThePlugins(t *testing.T) {
 	h := cgtest.New(t, func(o *cgtest.Options) {
 		o.ChangeRunner = func(rc *runner.Config) { rc.PluginConfig = runner.PluginConfig{} }
@@ -216,44 +172,4 @@ func TestProtectDeniesOnceClosedWithoutThePlugins(t *testing.T) {
 	if got := adktest.Responses(events, "buy"); len(got) != 1 || got[0]["reason"] != "closed" {
 		t.Errorf("buy answered %v, want a denial that says contextgraph is closed", got)
 	}
-}
-
-func TestProtectDeniesInsideAnAgentRunAsATool(t *testing.T) {
-	h := cgtest.New(t)
-	buy, err := functiontool.New(functiontool.Config{Name: "buy"}, func(agent.Context, cgtest.BuyArgs) (map[string]any, error) {
-		h.Bought.Add(1)
-		return map[string]any{"status": "bought"}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	inner, err := llmagent.New(llmagent.Config{Name: "buyer", Description: "buys", Tools: []tool.Tool{h.CG.Protect(buy)},
-		Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			if adktest.LastResponse(req) != nil {
-				return adktest.Text("tried"), nil
-			}
-			return adktest.Call("buy", map[string]any{"item": "x", "count": 1}), nil
-		}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outer, err := llmagent.New(llmagent.Config{Name: "root", Tools: []tool.Tool{agenttool.New(inner, nil)},
-		Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			if adktest.LastResponse(req) != nil {
-				return adktest.Text("done"), nil
-			}
-			return adktest.Call("buyer", map[string]any{"request": "buy x"}), nil
-		}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := runner.New(runner.Config{AppName: cgtest.App, Agent: outer, SessionService: h.Sessions, PluginConfig: h.CG.PluginConfig(), AutoCreateSession: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := adktest.TryRun(t.Context(), r, cgtest.User, cgtest.SessionID, adktest.UserText("go")); err != nil {
-		t.Fatal(err)
-	}
-	h.WantBought(0)
-	cgtest.CheckTree(t, h.Rows(cgtest.SessionID))
 }

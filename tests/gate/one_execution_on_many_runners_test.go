@@ -5,7 +5,6 @@ package gate_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -21,19 +20,17 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// onceRuns is how many runs answer one request at the same time.
-var onceRuns = flag.Int("once", map[bool]int{true: 48, false: 1000}[testsize.Race],
-	"number of runs that answer one request at the same time")
-
 // TestOneExecutionOnManyRunners answers one request in many runs of four runners that
 // share the sessions, all at the same time: the tool runs once, each other run is refused,
 // and the record has all of them from beginning to end.
 func TestOneExecutionOnManyRunners(t *testing.T) {
 	const runners = 4
-	for _, w := range []cgtest.Way{{Name: "covered", Option: cgtest.Covered}, {Name: "listed", Option: cgtest.Listed}, {Name: "protected", Option: func(*cgtest.Options) {}, Innermost: true}} {
-		t.Run(w.Name, func(t *testing.T) {
+	runs := testsize.Rounds(t, 48, 1000)
+	for name, way := range map[string]cgtest.Option{"covered": cgtest.Covered, "listed": cgtest.Listed, "protected": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var cfg runner.Config
-			h := cgtest.New(t, w.Option, func(o *cgtest.Options) {
+			h := cgtest.New(t, way, func(o *cgtest.Options) {
 				o.ChangeRunner = func(rc *runner.Config) { cfg = *rc }
 				// As long as a loaded machine may take.
 				o.Config.Guard.CheckAge, o.Config.Guard.CheckTimeout, o.Config.Guard.CheckDeadline = time.Hour, 30*time.Minute, 30*time.Minute
@@ -52,7 +49,7 @@ func TestOneExecutionOnManyRunners(t *testing.T) {
 			var mu sync.Mutex
 			told := make(map[string]int)
 			start := make(chan struct{})
-			for n := range *onceRuns {
+			for n := range runs {
 				wg.Go(func() {
 					<-start
 					events, err := adktest.TryRun(context.WithoutCancel(t.Context()), all[n%runners], cgtest.User, cgtest.SessionID, adktest.Answer(id, true))
@@ -73,7 +70,7 @@ func TestOneExecutionOnManyRunners(t *testing.T) {
 			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateExecuted {
 				t.Errorf("approval state = %q, want executed", got)
 			}
-			want := map[string]int{"bought <nil>": 1, "blocked already_used": *onceRuns - 1}
+			want := map[string]int{"bought <nil>": 1, "blocked already_used": runs - 1}
 			if d := cmp.Diff(want, told); d != "" {
 				t.Errorf("what the calls came to (-want +got):\n%s", d)
 			}
@@ -82,8 +79,8 @@ func TestOneExecutionOnManyRunners(t *testing.T) {
 			if err != nil || len(gaps) > 0 {
 				t.Errorf("the record lacks %v, %v", gaps, err)
 			}
-			if g, err := h.CG.Graph(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || len(g.Runs()) != *onceRuns+1 {
-				t.Errorf("%d runs on record, want %d: the one that asked, and all that answered; %v", len(g.Runs()), *onceRuns+1, err)
+			if g, err := h.CG.Graph(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || len(g.Runs()) != runs+1 {
+				t.Errorf("%d runs on record, want %d: the one that asked, and all that answered; %v", len(g.Runs()), runs+1, err)
 			}
 			if err := h.CG.Stats().Check(); err != nil {
 				t.Error(err)

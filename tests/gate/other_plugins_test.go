@@ -36,7 +36,7 @@ func TestBesideRetryAndReflect(t *testing.T) {
 // A plugin that answers for everything hides nothing from the observer and
 // changes nothing at the gate.
 func TestGreedyPluginInBetween(t *testing.T) {
-	greedy, err := plugin.New(plugin.Config{
+	greedy := cgtest.NewPlugin(t, plugin.Config{
 		Name:                  "greedy",
 		OnUserMessageCallback: func(_ agent.InvocationContext, c *genai.Content) (*genai.Content, error) { return c, nil },
 		OnEventCallback:       func(_ agent.InvocationContext, ev *session.Event) (*session.Event, error) { return ev, nil },
@@ -44,9 +44,6 @@ func TestGreedyPluginInBetween(t *testing.T) {
 			return result, err
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := cgtest.New(t, func(o *cgtest.Options) { o.Plugins = []*plugin.Plugin{greedy} })
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
@@ -56,7 +53,7 @@ func TestGreedyPluginInBetween(t *testing.T) {
 
 func TestOtherPluginsSeeEverything(t *testing.T) {
 	seen := make(map[string]int)
-	watcher, err := plugin.New(plugin.Config{
+	watcher := cgtest.NewPlugin(t, plugin.Config{
 		Name: "watcher",
 		OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
 			seen["user message"]++
@@ -75,9 +72,6 @@ func TestOtherPluginsSeeEverything(t *testing.T) {
 			return nil, nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := cgtest.New(t, func(o *cgtest.Options) { o.Plugins = []*plugin.Plugin{watcher} })
 	_, events := h.Ask(cgtest.SessionID)
 	want := map[string]int{"user message": 1, "event": len(events), "before tool": 2, "after tool": 2}

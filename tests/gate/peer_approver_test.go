@@ -126,25 +126,14 @@ func TestPeerDoesNotApproveItsOwnRequest(t *testing.T) {
 		bought int64
 		detail string
 	}{
-		"nobody knows it":     {detail: "an Authorizer"},
-		"it has a name":       {as: "broker", detail: "an Authorizer"},
-		"self-approval is on": {as: "broker", opts: []cgtest.Option{func(o *cgtest.Options) { o.Config.Guard.SelfApproval = true }}, detail: "an Authorizer"},
+		"nobody knows it": {detail: "an Authorizer"},
+		"it has a name":   {as: "broker", detail: "an Authorizer"},
 		"an identity knows it": {as: "broker", opts: []cgtest.Option{func(o *cgtest.Options) {
 			o.Config.Identity = func(ctx context.Context) (string, error) {
 				who, err := nameOfCaller(ctx, safety.AuthorizationRequest{Peer: true})
 				return "supervisor of " + who, err
 			}
 		}}, detail: "an Authorizer"},
-		"the authorizer refuses": {as: "broker", opts: []cgtest.Option{authorize(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
-			if r.Peer {
-				return "", errors.New("people only")
-			}
-			return "carol", nil
-		})}, detail: "the authorizer refused"},
-		"the authorizer names the requester": {as: "broker", opts: []cgtest.Option{authorize(nameOfCaller)}, detail: "guard.self_approval"},
-		"the authorizer names the requester, who may": {as: "broker", opts: []cgtest.Option{authorize(nameOfCaller), func(o *cgtest.Options) {
-			o.Config.Guard.SelfApproval = true
-		}}, bought: 1},
 		"the authorizer knows it": {as: "broker", opts: []cgtest.Option{authorize(func(ctx context.Context, r safety.AuthorizationRequest) (string, error) {
 			who, err := nameOfCaller(ctx, r)
 			return "supervisor of " + who, err

@@ -14,6 +14,8 @@ import (
 
 	"google.golang.org/genai"
 
+	"google.golang.org/adk/v2/session"
+
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
@@ -41,15 +43,20 @@ func known(approvers int) cgtest.Option {
 	}
 }
 
-// sends lets somebody send a message, and returns what buy came to.
-func sends(h *cgtest.Harness, who string, msg *genai.Content) map[string]any {
+// turn lets somebody send a message, and returns the events of the run.
+func turn(h *cgtest.Harness, who string, msg *genai.Content) []*session.Event {
 	h.T.Helper()
-	ctx := context.WithValue(h.T.Context(), callerKey{}, who)
-	events, err := adktest.TryRun(ctx, h.Runner, cgtest.User, cgtest.SessionID, msg)
+	events, err := adktest.TryRun(context.WithValue(h.T.Context(), callerKey{}, who), h.Runner, cgtest.User, cgtest.SessionID, msg)
 	if err != nil {
 		h.T.Logf("the run ended with: %v", err)
 	}
-	got := adktest.Responses(events, "buy")
+	return events
+}
+
+// sends lets somebody send a message, and returns what buy came to.
+func sends(h *cgtest.Harness, who string, msg *genai.Content) map[string]any {
+	h.T.Helper()
+	got := adktest.Responses(turn(h, who, msg), "buy")
 	if len(got) == 0 {
 		return nil
 	}
@@ -57,17 +64,10 @@ func sends(h *cgtest.Harness, who string, msg *genai.Content) map[string]any {
 }
 
 // asks lets somebody ask for an approval.
-func asks(h *cgtest.Harness, who string) (id string, shown *genai.FunctionCall) {
+func asks(h *cgtest.Harness, who string) (id string, events []*session.Event) {
 	h.T.Helper()
-	events, err := adktest.TryRun(context.WithValue(h.T.Context(), callerKey{}, who), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	calls := adktest.Confirmations(events)
-	if len(calls) != 1 {
-		h.T.Fatalf("%d requests", len(calls))
-	}
-	return calls[0].ID, calls[0]
+	events = turn(h, who, adktest.UserText("buy a route"))
+	return cgtest.OnlyRequest(h.T, adktest.Confirmations(events)).ID, events
 }
 
 // says is an answer with words under payload.contextgraph.
@@ -84,233 +84,124 @@ func wantReason(t *testing.T, got map[string]any, reason, message string) {
 	}
 }
 
-// Mallory asks as the user of somebody else's session, and cannot approve.
-func TestOnePersonAsTwo(t *testing.T) {
-	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-		id, shown := asks(h, "mallory")
-		if hint := cgtest.ShownBy(t, shown).Hint; !strings.Contains(hint, "Requester: mallory.") {
-			t.Errorf("hint %q", hint)
-		}
-		for _, who := range []string{"mallory", "MALLORY", " mallory", "ｍallory", "mal\u200blory", ""} {
-			got := sends(h, who, adktest.Answer(id, true))
-			h.WantBought(0)
-			wantReason(t, got, safety.CodeNotAuthorized, "not allowed to")
-		}
-		sends(h, "eva", adktest.Answer(id, true))
-		h.WantBought(1)
-		a := h.Approvals(cgtest.SessionID)[0]
-		if a.Requester != "mallory" || !a.RequesterAuthenticated || a.Approver != "eva" || a.State != safety.StateExecuted {
-			t.Errorf("approval %+v", a)
-		}
-	}, known(1))
-}
-
 func TestTwoPeople(t *testing.T) {
-	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-		id, _ := asks(h, "bob")
-		for _, who := range []string{"eva", "Eva"} {
-			got := sends(h, who, adktest.Answer(id, true))
-			h.WantBought(0)
-			wantReason(t, got, safety.CodeMoreApprovers, "eva approved; 1 of 2 people have")
-		}
-		wantReason(t, sends(h, "bob", adktest.Answer(id, true)), safety.CodeNotAuthorized, "")
-		other := adktest.Answer(id, true)
-		other.Parts[0].FunctionResponse.Response["payload"] = map[string]any{"days": 365}
-		wantReason(t, sends(h, "tom", other), safety.CodeOtherAnswer, "differs from that of eva")
-		h.WantBought(0)
-		sends(h, "tom", adktest.Answer(id, true))
-		h.WantBought(1)
-		sends(h, "ann", adktest.Answer(id, true))
-		h.WantBought(1)
-		answers := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)
-		if got := rowtest.Field(t, answers[4].Attributes, "adk", "consents"); len(got.([]any)) != 2 {
-			t.Errorf("consents on record: %v", got)
-		}
-		if got := rowtest.Field(t, answers[0].Attributes, "adk", "approvers"); got != 2.0 {
-			t.Errorf("approvers on record: %v", got)
-		}
-	}, known(2))
-}
-
-// One of two people, a rejection, and a world that changes between them.
-func TestTwoPeopleEnd(t *testing.T) {
-	for name, second := range map[string]func(h *cgtest.Harness, id string){
-		"rejected":   func(h *cgtest.Harness, id string) { sends(h, "tom", adktest.Answer(id, false)) },
-		"taken back": func(h *cgtest.Harness, id string) { sends(h, "eva", adktest.Answer(id, false)) },
-		"the price": func(h *cgtest.Harness, id string) {
-			h.Shop.Set("$80,000", true)
-			sends(h, "tom", adktest.Answer(id, true))
-		},
-		"in one turn": func(h *cgtest.Harness, id string) { sendsTwice(h, id) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t, known(2))
-			id, _ := asks(h, "bob")
-			sends(h, "eva", adktest.Answer(id, true))
-			second(h, id)
-			h.WantBought(0)
-			h.Shop.Set("$40,000", true)
-			if name == "in one turn" {
-				return // two answers in one message do not count
-			}
-			sends(h, "ann", adktest.Answer(id, true))
-			sends(h, "tom", adktest.Answer(id, true))
-			h.WantBought(0)
-		})
-	}
-}
-
-// sendsTwice answers twice in one message.
-func sendsTwice(h *cgtest.Harness, id string) {
-	msg := adktest.Answer(id, true)
-	msg.Parts = append(msg.Parts, adktest.Answer(id, true).Parts...)
-	sends(h, "tom", msg)
-}
-
-// Two people who approve at once let the call run once.
-func TestTwoPeopleAtOnce(t *testing.T) {
 	h := cgtest.New(t, known(2))
 	id, _ := asks(h, "bob")
-	var wg sync.WaitGroup
-	for _, who := range []string{"eva", "tom", "ann", "eva", "tom", "ann"} {
-		wg.Go(func() {
-			adktest.TryRun(context.WithValue(t.Context(), callerKey{}, who), h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(id, true))
-		})
+	for _, who := range []string{"eva", "Eva"} {
+		got := sends(h, who, adktest.Answer(id, true))
+		h.WantBought(0)
+		wantReason(t, got, safety.CodeMoreApprovers, "eva approved; 1 of 2 people have")
 	}
-	wg.Wait()
-	if h.Bought.Load() == 0 { // each run may have ended before the last of two approved
-		sends(h, "eva", adktest.Answer(id, true))
-	}
+	wantReason(t, sends(h, "bob", adktest.Answer(id, true)), safety.CodeNotAuthorized, "")
+	other := adktest.Answer(id, true)
+	other.Parts[0].FunctionResponse.Response["payload"] = map[string]any{"days": 365}
+	wantReason(t, sends(h, "tom", other), safety.CodeOtherAnswer, "differs from that of eva")
+	h.WantBought(0)
+	sends(h, "tom", adktest.Answer(id, true))
 	h.WantBought(1)
+	sends(h, "ann", adktest.Answer(id, true))
+	h.WantBought(1)
+	answers := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)
+	if got := rowtest.Field(t, answers[4].Attributes, "adk", "consents"); len(got.([]any)) != 2 {
+		t.Errorf("consents on record: %v", got)
+	}
+	if got := rowtest.Field(t, answers[0].Attributes, "adk", "approvers"); got != 2.0 {
+		t.Errorf("approvers on record: %v", got)
+	}
 }
 
 var shopDown = &safety.AnswerError{Reason: safety.ReasonSourceDown, Err: errors.New("connection refused")}
 
 func TestBreakGlass(t *testing.T) {
-	for _, w := range cgtest.Ways() {
-		t.Run(w.Name, func(t *testing.T) {
-			t.Parallel()
-			var log bytes.Buffer
-			var mu sync.Mutex
-			isDown := false
-			var h *cgtest.Harness
-			h = cgtest.New(t, w.Option, known(1), cgtest.WithChecker(func(context.Context, entity.Canonical) (safety.State, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if isDown {
-					return safety.State{}, shopDown
-				}
-				price, stock := h.Shop.Get()
-				return safety.State{AsOf: h.Clock.Now(), Attributes: map[string]entity.Value{
-					"price": cgtest.Money(t, price), "availability": entity.Bool(stock),
-				}}, nil
-			}), func(o *cgtest.Options) { o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-			set := func(down bool) { mu.Lock(); defer mu.Unlock(); isDown = down }
-			id, _ := asks(h, "bob")
-			set(true)
-			wantReason(t, sends(h, "eva", adktest.Answer(id, true)), safety.CodeCheckFailed, "")
-			wantReason(t, sends(h, "max", says(id, true, "override", "by phone")), safety.CodeNotAuthorized, "no right to override")
-			wantReason(t, sends(h, "bob", says(id, true, "override", "by phone")), safety.CodeNotAuthorized, "may not give it")
-			wantReason(t, sends(h, "eva", says(id, true, "override", "by phone")), safety.CodeCheckFailed, "")
-			wantReason(t, sends(h, "eva", says(id, true, "override", "by phone, again")), safety.CodeCheckFailed, "")
-			h.WantBought(0)
-			sends(h, "tom", says(id, true, "override", "I was there"))
-			h.WantBought(1)
-			sends(h, "ann", says(id, true, "override", "once more"))
-			h.WantBought(1)
+	var log bytes.Buffer
+	var mu sync.Mutex
+	isDown := false
+	var h *cgtest.Harness
+	h = cgtest.New(t, known(1), cgtest.WithChecker(func(context.Context, entity.Canonical) (safety.State, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if isDown {
+			return safety.State{}, shopDown
+		}
+		price, stock := h.Shop.Get()
+		return safety.State{AsOf: h.Clock.Now(), Attributes: map[string]entity.Value{
+			"price": cgtest.Money(t, price), "availability": entity.Bool(stock),
+		}}, nil
+	}), func(o *cgtest.Options) { o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	set := func(down bool) { mu.Lock(); defer mu.Unlock(); isDown = down }
+	id, _ := asks(h, "bob")
+	set(true)
+	wantReason(t, sends(h, "eva", adktest.Answer(id, true)), safety.CodeCheckFailed, "")
+	wantReason(t, sends(h, "max", says(id, true, "override", "by phone")), safety.CodeNotAuthorized, "no right to override")
+	wantReason(t, sends(h, "bob", says(id, true, "override", "by phone")), safety.CodeNotAuthorized, "may not give it")
+	wantReason(t, sends(h, "eva", says(id, true, "override", "by phone")), safety.CodeCheckFailed, "")
+	wantReason(t, sends(h, "eva", says(id, true, "override", "by phone, again")), safety.CodeCheckFailed, "")
+	h.WantBought(0)
+	sends(h, "tom", says(id, true, "override", "I was there"))
+	h.WantBought(1)
+	sends(h, "ann", says(id, true, "override", "once more"))
+	h.WantBought(1)
 
-			a := h.Approvals(cgtest.SessionID)[0]
-			if !a.Overridden || a.State != safety.StateExecuted {
-				t.Errorf("approval %+v", a)
-			}
-			rows := h.Rows(cgtest.SessionID)
-			checks := rowtest.Of(rows, record.WorldChangeCheck)
-			last := checks[len(checks)-1]
-			if rowtest.Field(t, last.Attributes, "adk", "overridden") != true || !strings.Contains(last.ErrorMessage, "people let the call run") {
-				t.Errorf("the check of the call: %s, %q", last.Attributes, last.ErrorMessage)
-			}
-			answers := rowtest.Of(rows, record.HITLConfirmationRequestCompleted)
-			if got := rowtest.Field(t, answers[len(answers)-2].Attributes, "adk", "override"); got != "I was there" {
-				t.Errorf("override on record: %v", got)
-			}
-			if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "a call runs although its check failed") {
-				t.Errorf("log:\n%s", text)
-			}
-		})
+	a := h.Approvals(cgtest.SessionID)[0]
+	if !a.Overridden || a.State != safety.StateExecuted {
+		t.Errorf("approval %+v", a)
 	}
-}
-
-// A change is never overridden, whether it shows before or after people did.
-func TestBreakGlassOfDrift(t *testing.T) {
-	for name, after := range map[string]bool{"before": false, "after": true} {
-		t.Run(name, func(t *testing.T) {
-			var h *cgtest.Harness
-			var mu sync.Mutex
-			isDown := true
-			set := func(down bool) { mu.Lock(); defer mu.Unlock(); isDown = down }
-			h = cgtest.New(t, known(1), cgtest.WithChecker(func(context.Context, entity.Canonical) (safety.State, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if isDown {
-					return safety.State{}, shopDown
-				}
-				price, stock := h.Shop.Get()
-				return safety.State{AsOf: h.Clock.Now(), Attributes: map[string]entity.Value{
-					"price": cgtest.Money(t, price), "availability": entity.Bool(stock),
-				}}, nil
-			}))
-			id, _ := asks(h, "bob")
-			sends(h, "eva", says(id, true, "override", "by phone"))
-			h.Shop.Set("$80,000", true)
-			if after {
-				h.OnCheck = nil
-				set(false)
-			}
-			got := sends(h, "tom", says(id, true, "override", "by phone"))
-			if after {
-				wantReason(t, got, safety.CodeDrift, "changed")
-				h.WantBought(0)
-			} else {
-				h.WantBought(1) // nobody can know
-			}
-		})
+	rows := h.Rows(cgtest.SessionID)
+	checks := rowtest.Of(rows, record.WorldChangeCheck)
+	last := checks[len(checks)-1]
+	if rowtest.Field(t, last.Attributes, "adk", "overridden") != true || !strings.Contains(last.ErrorMessage, "people let the call run") {
+		t.Errorf("the check of the call: %s, %q", last.Attributes, last.ErrorMessage)
+	}
+	answers := rowtest.Of(rows, record.HITLConfirmationRequestCompleted)
+	if got := rowtest.Field(t, answers[len(answers)-2].Attributes, "adk", "override"); got != "I was there" {
+		t.Errorf("override on record: %v", got)
+	}
+	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "a call runs although its check failed") {
+		t.Errorf("log:\n%s", text)
 	}
 }
 
 // A wish for a change reaches the model, ends the request, and the next one says what differs.
 func TestChangeThis(t *testing.T) {
-	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-		id, _ := asks(h, "bob")
-		got := sends(h, "eva", says(id, false, "change", "only if it costs less than $30,000"))
-		wantReason(t, got, safety.CodeChange, "wants another plan: only if it costs less than $30,000")
-		if next, _ := got["next"].(string); !strings.Contains(next, "Plan anew as the message says") {
-			t.Errorf("next %q", next)
-		}
-		h.WantBought(0)
-		a := h.Approvals(cgtest.SessionID)[0]
-		if a.State != safety.StateRejected || a.Change != "only if it costs less than $30,000" || a.Approver != "eva" {
-			t.Errorf("approval %+v", a)
-		}
-		if got := rowtest.Field(t, rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)[0].Attributes, "adk", "change"); got != a.Change {
-			t.Errorf("change on record: %v", got)
-		}
-		h.Shop.Set("$29,000", true)
-		id, shown := asks(h, "bob")
-		summary, _ := cgtest.ShownBy(t, shown).Payload["contextgraph"].(map[string]any)
-		if summary["replaces"] != a.ID {
-			t.Errorf("the next request shows %v, want that it replaces %q", summary, a.ID)
-		}
-		sends(h, "eva", adktest.Answer(id, true))
-		h.WantBought(1)
-	}, known(1))
+	h := cgtest.New(t, known(1))
+	id, _ := asks(h, "bob")
+	got := sends(h, "eva", says(id, false, "change", "only if it costs less than $30,000"))
+	wantReason(t, got, safety.CodeChange, "wants another plan: only if it costs less than $30,000")
+	if next, _ := got["next"].(string); !strings.Contains(next, "Plan anew as the message says") {
+		t.Errorf("next %q", next)
+	}
+	h.WantBought(0)
+	a := h.Approvals(cgtest.SessionID)[0]
+	if a.State != safety.StateRejected || a.Change != "only if it costs less than $30,000" || a.Approver != "eva" {
+		t.Errorf("approval %+v", a)
+	}
+	if got := rowtest.Field(t, rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)[0].Attributes, "adk", "change"); got != a.Change {
+		t.Errorf("change on record: %v", got)
+	}
+	h.Shop.Set("$29,000", true)
+	id, events := asks(h, "bob")
+	summary, _ := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Payload["contextgraph"].(map[string]any)
+	if summary["replaces"] != a.ID {
+		t.Errorf("the next request shows %v, want that it replaces %q", summary, a.ID)
+	}
+	sends(h, "eva", adktest.Answer(id, true))
+	h.WantBought(1)
 }
 
 // A rejection with a reason stays ADK's own, and the model reads the reason.
 func TestNoBecause(t *testing.T) {
 	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
 		id, _ := asks(h, "bob")
+		// The reason of somebody who may not reject is not told.
+		got := sends(h, "", says(id, false, "reason", "too expensive"))
+		if text, _ := got["error"].(string); !strings.HasSuffix(text, "call is rejected") {
+			t.Errorf("buy answered %v", got)
+		}
+		if a := h.Approvals(cgtest.SessionID)[0]; a.State != safety.StatePending {
+			t.Errorf("the request is %s", a.State)
+		}
 		msg := says(id, false, "reason", "too expensive,\nmy token is ghp_0123456789abcdefghijklmnopqrstuvwxyz")
-		got := sends(h, "eva", msg)
+		got = sends(h, "eva", msg)
 		text, _ := got["error"].(string)
 		if want := `error tool "buy" call is rejected by a person, who says: too expensive, my token`; !strings.HasPrefix(text, want) {
 			t.Errorf("buy answered %v, want an error with %q", got, want)
@@ -320,27 +211,14 @@ func TestNoBecause(t *testing.T) {
 			t.Errorf("approval %+v", a)
 		}
 		rows := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)
-		because, _ := rowtest.Field(t, rows[0].Attributes, "adk", "because").(string)
+		because, _ := rowtest.Field(t, rows[1].Attributes, "adk", "because").(string)
 		if !strings.HasPrefix(because, "too expensive,") || strings.Contains(because, "ghp_0123") {
 			t.Errorf("because on record: %q, want it without the token", because)
 		}
-		if reason := rowtest.Field(t, rows[0].Attributes, "adk", "reason"); reason != safety.CodeRejected || rows[0].ErrorMessage != "" {
-			t.Errorf("reason %v, error %q", reason, rows[0].ErrorMessage)
+		if reason := rowtest.Field(t, rows[1].Attributes, "adk", "reason"); reason != safety.CodeRejected || rows[1].ErrorMessage != "" {
+			t.Errorf("reason %v, error %q", reason, rows[1].ErrorMessage)
 		}
 	}, known(1))
-}
-
-// The reason of somebody who may not reject is not told.
-func TestReasonOfNobody(t *testing.T) {
-	h := cgtest.New(t, known(1))
-	id, _ := asks(h, "bob")
-	got := sends(h, "", says(id, false, "reason", "too expensive"))
-	if text, _ := got["error"].(string); !strings.HasSuffix(text, "call is rejected") {
-		t.Errorf("buy answered %v", got)
-	}
-	if a := h.Approvals(cgtest.SessionID)[0]; a.State != safety.StatePending {
-		t.Errorf("the request is %s", a.State)
-	}
 }
 
 // Words that an answer cannot have are refused by name, and leave the request open.

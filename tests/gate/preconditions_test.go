@@ -73,9 +73,9 @@ func (s *store) sales() []string {
 	return slices.Clone(s.sold)
 }
 
-// storefront has the harness buy from a store. before runs in the tool, right before the
-// effect; conditional says that the effect insists on what the check saw.
-func storefront(s *store, conditional bool, before func(*store), seen *[]safety.Precondition) cgtest.Option {
+// storefront has the harness buy from a store, with an effect that insists on what the check saw.
+// before runs in the tool, right before the effect.
+func storefront(s *store, before func(*store), seen *[]safety.Precondition) cgtest.Option {
 	return func(o *cgtest.Options) {
 		o.Config.CheckFuncs["Product"] = safety.CheckerFunc(s.check)
 		makeBuy := o.MakeBuy
@@ -83,11 +83,10 @@ func storefront(s *store, conditional bool, before func(*store), seen *[]safety.
 			h.Effect = func(ctx agent.Context) error {
 				*seen = contextgraph.Preconditions(ctx)
 				before(s)
-				ifMatch := ""
-				if conditional && len(*seen) == 1 {
-					ifMatch = (*seen)[0].Version
+				if len(*seen) == 1 {
+					return s.sell((*seen)[0].Version)
 				}
-				return s.sell(ifMatch)
+				return s.sell("")
 			}
 			if makeBuy != nil {
 				return makeBuy(h)
@@ -107,53 +106,25 @@ var forms = map[string]cgtest.Option{
 }
 
 // In the window between the check and the effect the world moves. An effect that insists
-// on what the check saw does not take place; one that insists on nothing does.
+// on what the check saw does not take place.
 func TestEffectInsistsOnWhatTheCheckSaw(t *testing.T) {
 	for form, opt := range forms {
-		for _, conditional := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/conditional=%t", form, conditional), func(t *testing.T) {
-				s := &store{price: "$40,000", revision: 7}
-				var seen []safety.Precondition
-				h := cgtest.New(t, opt, storefront(s, conditional, func(s *store) { s.set("$52,000") }, &seen))
-				id, _ := h.Ask(cgtest.SessionID)
-				h.Answer(cgtest.SessionID, id, true)
-				h.WantBought(1)
-				want := []safety.Precondition{{
-					EntityType: "Product", Entity: "Strava Sponsored Routes", Key: h.Approvals(cgtest.SessionID)[0].Entities[0].Key, Version: `"7"`,
-				}}
-				if !slices.Equal(seen, want) {
-					t.Errorf("preconditions %v, want %v", seen, want)
-				}
-				sales, state, end := []string(nil), safety.StateFailed, safety.StateFailed
-				if state = h.Approvals(cgtest.SessionID)[0].State; !conditional {
-					sales, end = []string{"$52,000"}, safety.StateExecuted // what nobody approved
-				}
-				if got := s.sales(); !slices.Equal(got, sales) || state != end {
-					t.Errorf("sold at %v and %s, want %v and %s", got, state, sales, end)
-				}
-			})
-		}
-	}
-}
-
-// The preconditions are those of the check right before the effect: what moved between
-// the approval and that check, without being a change, is in them.
-func TestPreconditionsAreThoseOfTheLastCheck(t *testing.T) {
-	s := &store{price: "$40,000", revision: 7}
-	var seen []safety.Precondition
-	h := cgtest.New(t, cgtest.Unasked, storefront(s, true, func(*store) {}, &seen), func(o *cgtest.Options) {
-		checks := 0
-		o.Config.CheckFuncs["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			if checks++; checks == 2 {
-				s.set("$40,000") // written anew, at the same price
+		t.Run(form, func(t *testing.T) {
+			s := &store{price: "$40,000", revision: 7}
+			var seen []safety.Precondition
+			h := cgtest.New(t, opt, storefront(s, func(s *store) { s.set("$52,000") }, &seen))
+			id, _ := h.Ask(cgtest.SessionID)
+			h.Answer(cgtest.SessionID, id, true)
+			h.WantBought(1)
+			a := h.Approvals(cgtest.SessionID)[0]
+			want := []safety.Precondition{{EntityType: "Product", Entity: "Strava Sponsored Routes", Key: a.Entities[0].Key, Version: `"7"`}}
+			if !slices.Equal(seen, want) {
+				t.Errorf("preconditions %v, want %v", seen, want)
 			}
-			return s.check(ctx, e)
+			if got := s.sales(); len(got) > 0 || a.State != safety.StateFailed {
+				t.Errorf("sold at %v and %s, want nothing and failed", got, a.State)
+			}
 		})
-	})
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Answer(cgtest.SessionID, id, true)
-	if len(seen) != 1 || seen[0].Version != `"8"` || len(s.sales()) != 1 {
-		t.Errorf("preconditions %v, sold %v; want those of revision 8, and one sale", seen, s.sales())
 	}
 }
 
@@ -161,7 +132,7 @@ func TestPreconditionsAreThoseOfTheLastCheck(t *testing.T) {
 func TestListedToolHasNoPreconditions(t *testing.T) {
 	s := &store{price: "$40,000", revision: 7}
 	seen := []safety.Precondition{{}}
-	h := cgtest.New(t, cgtest.Listed, storefront(s, true, func(*store) {}, &seen))
+	h := cgtest.New(t, cgtest.Listed, storefront(s, func(*store) {}, &seen))
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
 	h.WantBought(1)
@@ -175,7 +146,7 @@ func TestListedToolHasNoPreconditions(t *testing.T) {
 func TestPreconditionsAreOfOneCall(t *testing.T) {
 	s := &store{price: "$40,000", revision: 7}
 	var seen, beside, derived, inside []safety.Precondition
-	h := cgtest.New(t, cgtest.Unasked, storefront(s, true, func(*store) {}, &seen), func(o *cgtest.Options) {
+	h := cgtest.New(t, cgtest.Unasked, storefront(s, func(*store) {}, &seen), func(o *cgtest.Options) {
 		search := o.Search
 		o.Search = func(ctx agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
 			beside = append(beside, contextgraph.Preconditions(ctx)...)

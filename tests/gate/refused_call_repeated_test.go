@@ -62,38 +62,36 @@ func TestRefusedCallRepeated(t *testing.T) {
 		"rejected":     {false, safety.CodeRejected, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, w := range cgtest.Ways() {
-				t.Run(w.Name, func(t *testing.T) {
-					m := &stubborn{repeats: 9, args: cgtest.SameArgs}
-					h := cgtest.New(t, w.Option, func(o *cgtest.Options) {
-						o.Answer = m.answer
-						o.Config.CheckFuncs["Product"] = unanswered(o.Config.CheckFuncs["Product"])
-					})
-					id, _ := h.Ask(cgtest.SessionID)
-					events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(id, tt.yes))
-					h.WantBought(0)
-					if n := len(adktest.Confirmations(events)); n != 0 {
-						t.Errorf("the person is asked %d times again", n)
-					}
-					if n := len(h.Approvals(cgtest.SessionID)); n != 1 {
-						t.Errorf("%d requests on record, want 1", n)
-					}
-					if n := h.Checks.Load(); n != tt.checks {
-						t.Errorf("%d checks, want %d", n, tt.checks)
-					}
-					if len(m.told) != 10 {
-						t.Fatalf("the model was told %d times", len(m.told))
-					}
-					for i, told := range m.told[1:] {
-						if told["reason"] != tt.reason || told["next"] == nil {
-							t.Errorf("repeat %d was told %v", i+1, told)
-						}
-						if d := cmp.Diff(m.told[0]["failures"], told["failures"]); tt.yes && d != "" {
-							t.Errorf("repeat %d was not told the failures (-first +repeat):\n%s", i+1, d)
-						}
-					}
+			cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
+				m := &stubborn{repeats: 9, args: cgtest.SameArgs}
+				h := cgtest.New(t, w.Option, func(o *cgtest.Options) {
+					o.Answer = m.answer
+					o.Config.CheckFuncs["Product"] = unanswered(o.Config.CheckFuncs["Product"])
 				})
-			}
+				id, _ := h.Ask(cgtest.SessionID)
+				events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(id, tt.yes))
+				h.WantBought(0)
+				if n := len(adktest.Confirmations(events)); n != 0 {
+					t.Errorf("the person is asked %d times again", n)
+				}
+				if n := len(h.Approvals(cgtest.SessionID)); n != 1 {
+					t.Errorf("%d requests on record, want 1", n)
+				}
+				if n := h.Checks.Load(); n != tt.checks {
+					t.Errorf("%d checks, want %d", n, tt.checks)
+				}
+				if len(m.told) != 10 {
+					t.Fatalf("the model was told %d times", len(m.told))
+				}
+				for i, told := range m.told[1:] {
+					if told["reason"] != tt.reason || told["next"] == nil {
+						t.Errorf("repeat %d was told %v", i+1, told)
+					}
+					if d := cmp.Diff(m.told[0]["failures"], told["failures"]); tt.yes && d != "" {
+						t.Errorf("repeat %d was not told the failures (-first +repeat):\n%s", i+1, d)
+					}
+				}
+			})
 		})
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
-	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -66,6 +65,7 @@ func TestObservedConfirmationIsUntouched(t *testing.T) {
 	} {
 		for _, yes := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, %t", name, yes), func(t *testing.T) {
+				t.Parallel()
 				var got []string
 				for _, recorded := range []bool{true, false} {
 					h := cgtest.New(t, func(o *cgtest.Options) { o.Protect = false })
@@ -92,11 +92,8 @@ func TestObservedConfirmationIsUntouched(t *testing.T) {
 						t.Fatalf("%d requests", len(calls))
 					}
 					events = append(events, adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(calls[0].ID, yes))...)
-					stored, err := h.Sessions.Get(t.Context(), &session.GetRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
-					if err != nil {
-						t.Fatal(err)
-					}
-					got = append(got, plainly(t, events)+plainly(t, slices.Collect(stored.Session.Events().All())))
+					stored := h.Session(cgtest.User, cgtest.SessionID)
+					got = append(got, plainly(t, events)+plainly(t, slices.Collect(stored.Events().All())))
 					if !recorded {
 						continue
 					}
@@ -135,40 +132,26 @@ func TestObservedConfirmationIsNoChain(t *testing.T) {
 	}
 }
 
+// rests is what each request of the harness rests on, as a hint says it.
+const rests = `Rests on Product "Strava Sponsored Routes" available and price $40,000`
+
 // requester is the end of each hint of the tests.
 const requester = "Requester: alice (not authenticated)."
 
-// The hint of a guarded request says what would run and on what it rests, however the tool
-// asked.
-func TestHintOfAGuardedRequest(t *testing.T) {
-	const rests = `Rests on Product "Strava Sponsored Routes" available and price $40,000`
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
-		h := cgtest.New(t, w.Option)
-		_, events := h.Ask(cgtest.SessionID)
-		hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
-		own := `buy with count 1, item "Strava Sponsored Routes". `
-		if strings.HasSuffix(w.Name, "inside of the tool") && hint != own+rests+". "+requester {
-			own = "Buy it? "
-		}
-		if hint != own+rests+". "+requester {
-			t.Errorf("hint %q, want %q", hint, own+rests+". "+requester)
-		}
-	})
-
-	t.Run("age", func(t *testing.T) {
-		m := &cgtest.Repeater{}
-		h := cgtest.NewRepeating(t, m)
-		m.Stop = true
-		adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
-		h.Clock.Advance(3 * time.Minute)
-		h.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 2}), nil
-		}
-		_, events := h.Ask(cgtest.SessionID)
-		if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old). "+requester) {
-			t.Errorf("hint %q", hint)
-		}
-	})
+// What was seen minutes ago is said to be that old.
+func TestHintTellsTheAge(t *testing.T) {
+	m := &cgtest.Repeater{}
+	h := cgtest.NewRepeating(t, m)
+	m.Stop = true
+	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
+	h.Clock.Advance(3 * time.Minute)
+	h.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 2}), nil
+	}
+	_, events := h.Ask(cgtest.SessionID)
+	if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old). "+requester) {
+		t.Errorf("hint %q", hint)
+	}
 }
 
 // Secrets in the arguments are hidden in a hint as they are in a row.
@@ -209,37 +192,4 @@ func TestHintHidesSecrets(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTheHumanSeesWhatIsApproved(t *testing.T) {
-	h := cgtest.New(t)
-	_, events := h.Ask(cgtest.SessionID)
-	call := adktest.Confirmations(events)[0]
-	shown := shownIn(t, call)
-	if shown["approval_id"] == "" || shown["fingerprint"] == "" {
-		t.Errorf("the summary lacks id or fingerprint: %v", shown)
-	}
-	entities, _ := shown["entities"].([]any)
-	if len(entities) != 1 {
-		t.Fatalf("the summary shows %v, want one entity", shown["entities"])
-	}
-	e, _ := entities[0].(map[string]any)
-	attrs, _ := e["attributes"].(map[string]any)
-	if e["value"] != "Strava Sponsored Routes" || attrs["price"] != "$40,000" || e["age"] == "" {
-		t.Errorf("entity = %v", e)
-	}
-}
-
-func shownIn(t *testing.T, call *genai.FunctionCall) map[string]any {
-	t.Helper()
-	confirmation, ok := call.Args["toolConfirmation"].(toolconfirmation.ToolConfirmation)
-	if !ok {
-		t.Fatalf("toolConfirmation is a %T", call.Args["toolConfirmation"])
-	}
-	payload, _ := confirmation.Payload.(map[string]any)
-	shown, ok := payload["contextgraph"].(map[string]any)
-	if !ok {
-		t.Fatalf("payload = %v, want a summary under contextgraph", confirmation.Payload)
-	}
-	return shown
 }

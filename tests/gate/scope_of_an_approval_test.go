@@ -66,10 +66,7 @@ func TestApprovalOfOneToolDoesNotRunAnotherInside(t *testing.T) {
 		h.Bought.Add(1)
 		return pay.(runner).Run(ctx, map[string]any{"item": a.Item, "count": a.Count})
 	})
-	root, err := llmagent.New(llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{search, buy}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{search, buy}})
 	h.Serve(root)
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
@@ -84,17 +81,14 @@ func TestApprovalOfOneToolDoesNotRunAnotherInside(t *testing.T) {
 func TestApprovalOfOneAgentDoesNotRunAnothersTool(t *testing.T) {
 	h := cgtest.New(t)
 	var firsts, seconds atomic.Int64
-	first, err := llmagent.New(llmagent.Config{Name: "first", Tools: []tool.Tool{h.CG.Protect(cgtest.CountingTool(t, &firsts))}, Model: &adktest.Model{
+	first := cgtest.NewAgent(t, llmagent.Config{Name: "first", Tools: []tool.Tool{h.CG.Protect(cgtest.CountingTool(t, &firsts))}, Model: &adktest.Model{
 		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return adktest.Text("nothing to do"), nil },
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
 	})
 	step := 0
-	second, err := llmagent.New(llmagent.Config{Name: "second", Tools: []tool.Tool{search, h.CG.Protect(cgtest.CountingTool(t, &seconds))}, Model: &adktest.Model{
+	second := cgtest.NewAgent(t, llmagent.Config{Name: "second", Tools: []tool.Tool{search, h.CG.Protect(cgtest.CountingTool(t, &seconds))}, Model: &adktest.Model{
 		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
 			switch step++; step {
 			case 1:
@@ -104,9 +98,6 @@ func TestApprovalOfOneAgentDoesNotRunAnothersTool(t *testing.T) {
 			}
 			return adktest.Text("done"), nil
 		}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	root, err := sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "all", SubAgents: []agent.Agent{first, second}}})
 	if err != nil {
 		t.Fatal(err)

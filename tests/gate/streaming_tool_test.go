@@ -90,6 +90,7 @@ func TestStreamRunsOnceHoweverItIsRead(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := cgtest.New(t, cgtest.Streamed(functiontool.Config{}))
 			inner := h.Tools[1]
 			outer := &restreamed{inner, func(ctx agent.Context, args any, _ func(string, error) bool) {
@@ -99,10 +100,7 @@ func TestStreamRunsOnceHoweverItIsRead(t *testing.T) {
 				}
 				read(inner.(streamer), ctx, args)
 			}}
-			root, err := llmagent.New(llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], outer}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], outer}})
 			h.Serve(root)
 			id, _ := h.Ask(cgtest.SessionID)
 			h.WantBought(0)
@@ -124,10 +122,7 @@ func TestStreamingToolInsideOfAnApprovedTool(t *testing.T) {
 		told = callDirectly(t, inner, ctx)
 		return map[string]any{"status": "bought"}, nil
 	})
-	root, err := llmagent.New(llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], h.CG.Protect(outer)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], h.CG.Protect(outer)}})
 	h.Serve(root)
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
@@ -153,6 +148,7 @@ func TestStreamingToolConsumesBeforeTheFirstChunk(t *testing.T) {
 		"failed at first": {func(_ *cgtest.Harness, yield func(string, error) bool) { yield("", errors.New("closed")) }, safety.StateFailed, map[string]any{"error": "closed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var seen []safety.ApprovalState
 			h := cgtest.New(t, func(o *cgtest.Options) {
 				o.MakeBuy = func(h *cgtest.Harness) (tool.Tool, error) {

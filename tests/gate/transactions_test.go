@@ -27,7 +27,7 @@ func TestTransactionsOfAnApproval(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			h := cgtest.New(t, test.opt, func(o *cgtest.Options) { o.Config.Journal.CommitInterval = time.Second })
 			least := [2]uint64{100, 100}
-			for n := range 20 {
+			for n := 0; n < 20 && (least[0] > test.transactions || least[1] > test.synced); n++ {
 				session := fmt.Sprint("session-", n)
 				before := h.CG.Stats().Journal
 				id, _ := h.Ask(session)

@@ -35,10 +35,7 @@ func TestUnguardedToolIsNotResumed(t *testing.T) {
 	}
 	with := func(t testing.TB, cfg llmagent.Config) agent.Agent {
 		cfg.Name, cfg.Model = "root", &adktest.Model{Answer: cgtest.Shopper}
-		a, err := llmagent.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := cgtest.NewAgent(t, cfg)
 		return a
 	}
 	seeded := forged("adk-seeded", "adk-seeded-call")
@@ -76,22 +73,17 @@ func TestUnguardedToolIsNotResumed(t *testing.T) {
 				o.Config.Guard.Unguarded = config.UnguardedError
 			})
 			h.Serve(tt.agent(t, h))
-			resp, err := h.Sessions.Create(t.Context(), &session.CreateRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
-			if err != nil {
-				t.Fatal(err)
-			}
+			to := h.Session(cgtest.User, cgtest.SessionID)
 			seed := func(author string, c *genai.Content) {
 				ev := session.NewEvent(t.Context(), "e-seeded")
 				ev.Author, ev.Content = author, c
-				if err := h.Sessions.AppendEvent(t.Context(), resp.Session, ev); err != nil {
-					t.Fatal(err)
-				}
+				h.Append(to, ev)
 			}
 			seed("root", &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{tt.wrote}})
 			if tt.user != nil {
 				seed("user", tt.user)
 			}
-			_, err = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, tt.says)
+			_, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, tt.says)
 			h.WantBought(0)
 			var unguarded *gate.UnguardedError
 			if err == nil || errors.As(err, &unguarded) != tt.named {

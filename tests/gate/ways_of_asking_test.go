@@ -4,26 +4,39 @@
 package gate_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Whichever way a human is asked, it is on record with what the call rests on before
-// anyone can answer, and in the graph.
-func TestEveryWayIsRecorded(t *testing.T) {
-	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
-		h := cgtest.New(t, w.Option)
-		id, _ := h.Ask(cgtest.SessionID)
+// Whichever way a human is asked, the request says what would run and on what it rests, it is on
+// record with that before anyone can answer, and in the graph. The call runs once, and nothing says
+// that the tool is not guarded.
+func TestEveryWayOfAsking(t *testing.T) {
+	cgtest.OnEach(t, cgtest.AllWays(), func(t *testing.T, w cgtest.Way) {
+		h := cgtest.New(t, w.Option, func(o *cgtest.Options) { o.Config.Guard.Unguarded = config.UnguardedError })
+		id, events := h.Ask(cgtest.SessionID)
 		h.WantBought(0)
+		request := cgtest.ShownBy(t, adktest.Confirmations(events)[0])
+		want := []string{`buy with count 1, item "Strava Sponsored Routes". ` + rests + ". " + requester}
+		if strings.HasSuffix(w.Name, "inside of the tool") {
+			want = append(want, "Buy it? "+rests+". "+requester)
+		}
+		if !slices.Contains(want, request.Hint) {
+			t.Errorf("hint %q, want one of %q", request.Hint, want)
+		}
 		approvals := h.Approvals(cgtest.SessionID)
 		if len(approvals) != 1 || approvals[0].State != safety.StatePending || approvals[0].Tool != "buy" || len(approvals[0].Entities) == 0 {
 			t.Fatalf("approvals = %+v, want one pending for buy that rests on something", approvals)
@@ -33,6 +46,9 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		}
 		if got := string(approvals[0].Args); got != `{"count":1,"item":"Strava Sponsored Routes"}` {
 			t.Errorf("arguments = %s", got)
+		}
+		if shown, _ := request.Payload[gate.PayloadKey].(map[string]any); shown["approval_id"] != approvals[0].ID {
+			t.Errorf("a person is shown %v, want the approval %q", request.Payload, approvals[0].ID)
 		}
 		requests := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequest)
 		if len(requests) != 1 {
@@ -44,6 +60,10 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		}
 		if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 			t.Errorf("buy answered %v, want it bought", got)
+		}
+		h.WantBought(1)
+		if n := h.CG.Stats().Gate.Unguarded; n != 0 {
+			t.Errorf("Stats.Unguarded = %d, want 0", n)
 		}
 		rows := h.Rows(cgtest.SessionID)
 		cgtest.CheckTree(t, rows)
@@ -58,6 +78,8 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		if diff := cmp.Diff([]string{record.ToolStarting, record.ToolCompleted, record.ToolStarting, record.ToolCompleted}, calls); diff != "" {
 			t.Errorf("rows of the call that asked and of the one that ran (-want +got):\n%s", diff)
 		}
+		h.Answer(cgtest.SessionID, id, true)
+		h.WantBought(1)
 	})
 }
 

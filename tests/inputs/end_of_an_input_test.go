@@ -70,15 +70,12 @@ func TestInputsOfOneMessage(t *testing.T) {
 // took place.
 func TestInputRefusedByAnotherPlugin(t *testing.T) {
 	refuse := false
-	other, err := plugin.New(plugin.Config{Name: "refuses", OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+	other := cgtest.NewPlugin(t, plugin.Config{Name: "refuses", OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
 		if refuse {
 			return nil, errors.New("no")
 		}
 		return nil, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := cgtest.NewWorkflow(t)
 	w.Serve(asking(w, `{"interruptId": "review-1", "message": "Buy it?"}`), other)
 	w.AskInput()

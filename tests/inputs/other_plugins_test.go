@@ -27,12 +27,9 @@ import (
 // rewriting is a plugin behind the observer that changes the messages of users.
 func rewriting(t *testing.T, rewrite func(*genai.Content) *genai.Content) *plugin.Plugin {
 	t.Helper()
-	p, err := plugin.New(plugin.Config{Name: "rewrites", OnUserMessageCallback: func(_ agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
+	p := cgtest.NewPlugin(t, plugin.Config{Name: "rewrites", OnUserMessageCallback: func(_ agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
 		return rewrite(msg), nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 
@@ -127,15 +124,12 @@ func TestInputKeptFromTheGateWithoutARecorder(t *testing.T) {
 // A run that another plugin answers in the place of the nodes executed nothing.
 func TestInputWhoseRunAnotherPluginAnswers(t *testing.T) {
 	on := false
-	p, err := plugin.New(plugin.Config{Name: "answers", BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
+	p := cgtest.NewPlugin(t, plugin.Config{Name: "answers", BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
 		if on {
 			return genai.NewContentFromText("closed", genai.RoleModel), nil
 		}
 		return nil, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := cgtest.NewWorkflow(t)
 	w.Serve(asking(w, `{"interruptId": "review-1", "message": "Buy it?"}`), p)
 	w.AskInput()
@@ -194,15 +188,10 @@ func TestAnswerToAnotherInputOfTheTurn(t *testing.T) {
 		w.Serve(both(w))
 		asked := w.AskInput()
 		w.Shop.Set("$90,000", true)
-		resp, err := w.Sessions.Get(t.Context(), &session.GetRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := w.Session(cgtest.User, cgtest.SessionID)
 		ev := session.NewEvent(t.Context(), asked.InvocationID)
 		ev.Author, ev.Content = "user", cgtest.InputAnswer("review-1", "yes")
-		if err := w.Sessions.AppendEvent(t.Context(), resp.Session, ev); err != nil {
-			t.Fatal(err)
-		}
+		w.Append(resp, ev)
 		if err := w.Reply(cgtest.InputAnswer("colour-1", "red")); err == nil {
 			t.Error("the run began")
 		}

@@ -45,7 +45,7 @@ func TestDisabledRecordsNothingAndOpensNoGate(t *testing.T) {
 		if len(got) == 0 || cgtest.Unstreamed(got[len(got)-1])["reason"] != "recorder_off" {
 			t.Errorf("buy answered %v, want a denial that says the recorder is off", got)
 		}
-		if _, err := os.Stat(h.Path); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(h.Path + ".off"); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a journal was made although recording is off: %v", err)
 		}
 		if _, err := h.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID)); !errors.Is(err, contextgraph.ErrDisabled) {
@@ -54,7 +54,10 @@ func TestDisabledRecordsNothingAndOpensNoGate(t *testing.T) {
 		if err := h.CG.Flush(t.Context()); err != nil {
 			t.Errorf("Flush = %v", err)
 		}
-	}, func(o *cgtest.Options) { o.Config.Enabled = new(false) })
+	}, func(o *cgtest.Options) {
+		o.Config.Enabled = new(false)
+		o.Config.Journal.Path += ".off" // the file of the harness exists
+	})
 }
 
 func TestDisabledLeavesOtherToolsAlone(t *testing.T) {

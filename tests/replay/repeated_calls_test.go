@@ -120,39 +120,21 @@ func TestReplay(t *testing.T) {
 }
 
 func TestReplayFindsDrift(t *testing.T) {
-	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-		id, _ := h.Ask(cgtest.SessionID)
-		h.Shop.Set("$52,000", false)
-		got := h.Answer(cgtest.SessionID, id, true)
-		h.WantBought(0)
-		if got["status"] != "blocked" || got["reason"] != "drift" {
-			t.Errorf("buy answered %v, want drift", got)
-		}
-		a := h.Approvals(cgtest.SessionID)[0]
-		if a.State != safety.StateBlocked {
-			t.Errorf("approval is %s", a.State)
-		}
-		if report := string(a.Report); !strings.Contains(report, `"price_changed"`) || !strings.Contains(report, `"unavailable"`) || !strings.Contains(report, `"origins":[{"kind":"replay","name":"search"`) {
-			t.Errorf("report %s", report)
-		}
-	}, cgtest.Replay)
-}
-
-// The world moves between the approval and the execution.
-func TestReplayBeforeExecution(t *testing.T) {
 	v := newInventory(t, config.Replay{})
 	id, _ := v.Ask(cgtest.SessionID)
-	v.again = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		price := "$40,000"
-		if v.calls.Load() > 2 {
-			price = "$41,000"
-		}
-		return map[string]any{"items": []any{map[string]any{"name": cgtest.Item, "price": price, "available": true}}}, nil
-	}
-	if got := v.Answer(cgtest.SessionID, id, true); got["reason"] != "drift" {
+	v.Shop.Set("$52,000", false)
+	got := v.Answer(cgtest.SessionID, id, true)
+	v.WantBought(0)
+	if got["status"] != "blocked" || got["reason"] != "drift" {
 		t.Errorf("buy answered %v, want drift", got)
 	}
-	v.WantBought(0)
+	a := v.Approvals(cgtest.SessionID)[0]
+	if a.State != safety.StateBlocked {
+		t.Errorf("approval is %s", a.State)
+	}
+	if report := string(a.Report); !strings.Contains(report, `"price_changed"`) || !strings.Contains(report, `"unavailable"`) || !strings.Contains(report, `"origins":[{"kind":"replay","name":"search"`) {
+		t.Errorf("report %s", report)
+	}
 }
 
 // A call that is repeated has the arguments of the first one, whatever they are.
@@ -227,7 +209,7 @@ func TestReplayGoesByExactNames(t *testing.T) {
 		{map[string]any{"items": list("$40,000", "$40,000")["items"].([]any)[1:]}, safety.CheckFailed},
 		{map[string]any{"items": list("$40,000", "$40,000")["items"].([]any)[:1]}, safety.CheckFailed},
 	} {
-		v.search(func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return test.now, nil })
+		v.again = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return test.now, nil }
 		if r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || r.Verdict() != test.want {
 			t.Errorf("error %v, want %s\n%s", err, test.want, r.Summary())
 		}
@@ -237,6 +219,8 @@ func TestReplayGoesByExactNames(t *testing.T) {
 // Whatever a repeated call tries beside reading fails the check, and has no effect.
 func TestReplayOnlyReads(t *testing.T) {
 	part := genai.NewPartFromText("x")
+	v := newInventory(t, config.Replay{})
+	id, _ := v.Ask(cgtest.SessionID) // a check that fails leaves the request open
 	for name, test := range map[string]struct {
 		do   func(agent.Context) error
 		want string
@@ -260,14 +244,12 @@ func TestReplayOnlyReads(t *testing.T) {
 		"end of goroutine": {func(agent.Context) error { runtime.Goexit(); return nil }, "ended its goroutine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newInventory(t, config.Replay{})
 			v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 				if err := test.do(ctx); err != nil {
 					return nil, err
 				}
 				return cgtest.FoundItems(cgtest.Item), nil
 			}
-			id, _ := v.Ask(cgtest.SessionID)
 			got := v.Answer(cgtest.SessionID, id, true)
 			v.WantBought(0)
 			if got["reason"] != "check_failed" {
@@ -276,11 +258,8 @@ func TestReplayOnlyReads(t *testing.T) {
 			if report := string(v.Approvals(cgtest.SessionID)[0].Report); !strings.Contains(report, test.want) {
 				t.Errorf("want a failure about %q: %s", test.want, report)
 			}
-			s, err := v.Sessions.Get(t.Context(), &session.GetRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Session.State().Get("k"); err == nil {
+			s := v.Session(cgtest.User, cgtest.SessionID)
+			if _, err := s.State().Get("k"); err == nil {
 				t.Error("the repeated call has written the state of the session")
 			}
 		})
@@ -311,14 +290,14 @@ func TestReplayReadsState(t *testing.T) {
 				return cgtest.FoundItems(cgtest.Item), first(ctx)
 			}
 		})
-		v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
+		v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 			region, err := read(ctx)
 			if err != nil {
 				return nil, err
 			}
 			region["name"] = "us"
 			return cgtest.FoundItems(cgtest.Item), nil
-		})
+		}
 		_, err := v.Sessions.Create(t.Context(), &session.CreateRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID, State: map[string]any{
 			"region": map[string]any{"name": "eu", "codes": []any{"de"}},
 		}})
@@ -368,23 +347,20 @@ func TestReplayOutsideOfRuns(t *testing.T) {
 		"artifact": func(ctx agent.Context) { ctx.Artifacts().Load(ctx, "a") },
 		"version":  func(ctx agent.Context) { ctx.Artifacts().LoadVersion(ctx, "a", 1) },
 	} {
-		v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
+		v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 			read(ctx)
 			return cgtest.FoundItems(cgtest.Item), nil
-		})
+		}
 		if r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || !r.CheckFailed() || !strings.Contains(r.Summary(), "at hand only while its agent runs") {
 			t.Errorf("%s: error %v\n%s", name, err, r.Summary())
 		}
 	}
 }
 
-// search has the tool do something else from the second call on.
-func (v *inventory) search(f func(agent.Context, cgtest.SearchArgs) (map[string]any, error)) {
-	v.again = f
-}
-
 // An entity that is not in the result any more is never safe.
 func TestReplayGone(t *testing.T) {
+	v := newInventory(t, config.Replay{})
+	v.Ask(cgtest.SessionID)
 	for name, test := range map[string]struct {
 		result map[string]any
 		want   string
@@ -401,9 +377,7 @@ func TestReplayGone(t *testing.T) {
 		"among others":    {cgtest.FoundItems("one", cgtest.Item, "two"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newInventory(t, config.Replay{})
-			v.search(func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return test.result, nil })
-			v.Ask(cgtest.SessionID)
+			v.again = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return test.result, nil }
 			r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID))
 			if err != nil || r.IsSafeToApprove() != (test.want == "") || !strings.Contains(r.Summary(), test.want) {
 				t.Errorf("error %v\n%s", err, r.Summary())
@@ -490,7 +464,7 @@ func TestReplayBudgetIsOfOneType(t *testing.T) {
 func TestReplayTimeout(t *testing.T) {
 	v := newInventory(t, config.Replay{}, func(o *cgtest.Options) { o.Config.Guard.CheckTimeout = 20 * time.Millisecond })
 	release, late := make(chan struct{}), make(chan error, 3)
-	v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
+	v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 		<-release
 		<-ctx.Done()
 		late <- v.CG.RecordEntity(ctx, entity.Entity{Type: "Product", Value: cgtest.Item})
@@ -499,7 +473,7 @@ func TestReplayTimeout(t *testing.T) {
 		_, err = ctx.Artifacts().List(ctx)
 		late <- err
 		return cgtest.FoundItems(cgtest.Item), nil
-	})
+	}
 	v.Ask(cgtest.SessionID)
 	r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID))
 	if err != nil || !r.CheckFailed() || r.Failures()[0].Reason != safety.ReasonTimeout {
@@ -539,14 +513,14 @@ func TestReplayOfDeclaredEntities(t *testing.T) {
 	if r, err = v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || r.Verdict() != safety.Drift || r.StaleEntities() != 2 {
 		t.Errorf("error %v\n%s", err, r.Summary())
 	}
-	v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
+	v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 		for i := range 200 {
 			if err := v.CG.RecordEntity(ctx, entity.Entity{Type: "Product", Value: fmt.Sprint(i), ArtifactURI: strings.Repeat("x", 4000)}); err != nil {
 				return nil, err
 			}
 		}
 		return nil, nil
-	})
+	}
 	if r, err = v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || !strings.Contains(r.Summary(), "128 KiB") {
 		t.Errorf("error %v\n%s", err, r.Summary())
 	}
@@ -668,12 +642,12 @@ func TestReplayCannotRunGuardedTools(t *testing.T) {
 	v := newInventory(t, config.Replay{})
 	var ran atomic.Int64
 	pay := v.CG.Protect(cgtest.CountingTool(t, &ran))
-	v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
+	v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 		pay.(interface {
 			Run(agent.Context, any) (map[string]any, error)
 		}).Run(ctx, map[string]any{"item": cgtest.Item, "count": 1})
 		return cgtest.FoundItems(cgtest.Item), nil
-	})
+	}
 	id, _ := v.Ask(cgtest.SessionID)
 	v.Answer(cgtest.SessionID, id, true)
 	v.WantBought(0)
@@ -719,10 +693,7 @@ func TestReplayableRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	helper, err := llmagent.New(llmagent.Config{Name: "helper", Model: h.Model})
-	if err != nil {
-		t.Fatal(err)
-	}
+	helper := cgtest.NewAgent(t, llmagent.Config{Name: "helper", Model: h.Model})
 	for name, test := range map[string]struct {
 		tool tool.Tool
 		want string
@@ -759,21 +730,19 @@ func (servedTool) Name() string        { return "bare" }
 func (servedTool) Description() string { return "" }
 func (servedTool) IsLongRunning() bool { return false }
 
-// An entity whose facts come from two tools is asked for at both.
-func TestReplayOfTwoTools(t *testing.T) {
-	var searched, looked atomic.Int64
-	reach := atomic.Int64{}
-	reach.Store(7)
-	h := cgtest.New(t, func(o *cgtest.Options) {
-		o.Config.CheckFuncs = nil
-		o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
-		o.Config.Extract = append(o.Config.Extract, config.Extract{
-			Name: "reached", Tool: "look", Type: "Product", Value: "$.name",
-			Attributes: map[string]config.Attribute{"reach": {Path: "$.reach", Type: entity.KindNumber}},
-		})
-		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-			searched.Add(1)
-			return cgtest.FoundItems(cgtest.Item), nil
+// lookingUp has the model call a second tool before it buys. Like the first one it is called again
+// for a check.
+func lookingUp(t *testing.T, look func() map[string]any) cgtest.Option {
+	return cgtest.With(cgtest.Replay, func(o *cgtest.Options) {
+		registered := o.ChangeTools
+		o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+			second, err := cg.Replayable(cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+				return look(), nil
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(registered(cg, tools), second)
 		}
 		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
 			if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
@@ -783,17 +752,25 @@ func TestReplayOfTwoTools(t *testing.T) {
 			}
 			return cgtest.Shopper(req)
 		}
-		o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
-			look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-				looked.Add(1)
-				return map[string]any{"name": cgtest.Item, "reach": reach.Load()}, nil
-			})
-			for _, x := range []tool.Tool{tools[0], look} {
-				if _, err := cg.Replayable(x); err != nil {
-					t.Error(err)
-				}
-			}
-			return append(tools, look)
+	})
+}
+
+// An entity whose facts come from two tools is asked for at both.
+func TestReplayOfTwoTools(t *testing.T) {
+	var searched, looked, reach atomic.Int64
+	reach.Store(7)
+	look := func() map[string]any {
+		looked.Add(1)
+		return map[string]any{"name": cgtest.Item, "reach": reach.Load()}
+	}
+	h := cgtest.New(t, lookingUp(t, look), func(o *cgtest.Options) {
+		o.Config.Extract = append(o.Config.Extract, config.Extract{
+			Name: "reached", Tool: "look", Type: "Product", Value: "$.name",
+			Attributes: map[string]config.Attribute{"reach": {Path: "$.reach", Type: entity.KindNumber}},
+		})
+		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+			searched.Add(1)
+			return cgtest.FoundItems(cgtest.Item), nil
 		}
 	})
 	h.Ask(cgtest.SessionID)
@@ -817,45 +794,25 @@ func TestReplayOfTwoTools(t *testing.T) {
 // What two repeated calls say differently, where neither said it before, is not known: not
 // even that the item is still to be had.
 func TestReplayContradiction(t *testing.T) {
+	rule := func(tool, name string, kind entity.Kind) config.Extract {
+		return config.Extract{Name: tool, Tool: tool, Type: "Product", Value: "$.name", Attributes: map[string]config.Attribute{
+			name: {Path: "$." + name, Type: kind}, "availability": {Path: "$.available", Type: entity.KindBool, Optional: true},
+		}}
+	}
 	for _, gone := range []string{"search", "look"} {
 		var later atomic.Bool
-		say := func(tool string, m map[string]any) map[string]any {
+		say := func(tool, name string, value any) map[string]any {
+			m := map[string]any{"name": cgtest.Item, name: value}
 			if later.Load() {
 				m["available"] = tool != gone
 			}
 			return m
 		}
-		h := cgtest.New(t, func(o *cgtest.Options) {
-			o.Config.CheckFuncs = nil
-			o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
-			available := config.Attribute{Path: "$.available", Type: entity.KindBool, Optional: true}
-			rule := func(tool, name string, kind entity.Kind) config.Extract {
-				return config.Extract{Name: tool, Tool: tool, Type: "Product", Value: "$.name", Attributes: map[string]config.Attribute{
-					name: {Path: "$." + name, Type: kind}, "availability": available,
-				}}
-			}
+		look := func() map[string]any { return say("look", "reach", 7) }
+		h := cgtest.New(t, lookingUp(t, look), func(o *cgtest.Options) {
 			o.Config.Extract = []config.Extract{rule("search", "color", entity.KindText), rule("look", "reach", entity.KindNumber)}
 			o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-				return say("search", map[string]any{"name": cgtest.Item, "color": "red"}), nil
-			}
-			o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-				if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
-					return adktest.Call("look", map[string]any{"query": cgtest.Item}), nil
-				} else if last != nil && last.Name == "look" {
-					return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 1}), nil
-				}
-				return cgtest.Shopper(req)
-			}
-			o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
-				look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-					return say("look", map[string]any{"name": cgtest.Item, "reach": 7}), nil
-				})
-				for _, x := range []tool.Tool{tools[0], look} {
-					if _, err := cg.Replayable(x); err != nil {
-						t.Error(err)
-					}
-				}
-				return append(tools, look)
+				return say("search", "color", "red"), nil
 			}
 		})
 		h.Ask(cgtest.SessionID)

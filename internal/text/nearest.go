@@ -1,12 +1,11 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nearest finds the known word that a misspelt one was meant to be.
-package nearest
+package text
 
-// Word returns the known word nearest to s, or "" when none is near enough to be what
-// was meant.
-func Word(s string, known []string) string {
+// Nearest returns the known word that a misspelt one, s, was meant to be, or "" when none is near
+// enough.
+func Nearest(s string, known []string) string {
 	const longest = 64
 	if len(s) > longest {
 		return ""

@@ -1,25 +1,23 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package namepattern matches names of tools and nodes with patterns in the syntax of
-// [path.Match]. A name is not a path, so * and ? stand for a slash too.
-package namepattern
+package text
 
 import (
 	"path"
 	"unicode/utf8"
 )
 
-// Validate returns [path.ErrBadPattern] for a pattern that is malformed.
-func Validate(pattern string) error {
+// CheckPattern returns [path.ErrBadPattern] for a pattern of names that is malformed.
+func CheckPattern(pattern string) error {
 	_, err := path.Match(pattern, "")
 	return err
 }
 
-// Match reports whether the pattern stands for the name. One that is malformed stands for
-// none.
-func Match(pattern, name string) bool {
-	return Validate(pattern) == nil && match(pattern, name)
+// MatchName reports whether the pattern, in the syntax of [path.Match], stands for the name of a tool or
+// a node. A name is not a path, so * and ? stand for a slash too. A malformed pattern stands for none.
+func MatchName(pattern, name string) bool {
+	return CheckPattern(pattern) == nil && match(pattern, name)
 }
 
 // match reports whether a pattern that is well formed stands for the name. It is not
@@ -73,7 +71,7 @@ func matchRange(pattern string, r rune) (ok bool, width int) {
 	if negated {
 		i++
 	}
-	for first := true; first || pattern[i] != ']'; first = false {
+	for pattern[i] != ']' {
 		lo, size := literal(pattern[i:])
 		i += size
 		hi := lo

@@ -1,9 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clip bounds what is kept or repeated of texts that others wrote: servers,
-// models, files of configuration. It keeps such a text from forging the lines around it.
-package clip
+package text
 
 import (
 	"bytes"
@@ -13,25 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 )
-
-// mark stands at the end of what was cut.
-const mark = "…"
-
-// Text returns s as valid UTF-8 of at most limit bytes, which are no fewer than 3. What
-// is longer is cut behind a character and ends with "…"; bytes that are not a part of a
-// character become U+FFFD.
-func Text(s string, limit int) string {
-	// First, because it may make the text longer.
-	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	if len(s) <= limit {
-		return s
-	}
-	end := limit - len(mark)
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + mark
-}
 
 // Ignorable reports whether a character shows nothing by itself, as a zero-width space or a mark that
 // reverses text: Default_Ignorable_Code_Point of Unicode.
@@ -51,9 +30,9 @@ func Visible(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }
 
-// JSON returns a JSON text with escapes in the place of the characters that a terminal obeys or that
+// EscapeJSON returns a JSON text with escapes in the place of the characters that a terminal obeys or that
 // reverse text, which JSON allows in its strings as they are. The text may be data itself.
-func JSON(data []byte) []byte {
+func EscapeJSON(data []byte) []byte {
 	if bytes.IndexFunc(data, obeyed) < 0 {
 		return data
 	}
@@ -75,13 +54,13 @@ func obeyed(r rune) bool {
 	return r == 0x7f || 0x80 <= r && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// JSONWriter writes JSON texts to w, each as [JSON] returns it. A call of Write gets whole characters,
+// JSONWriter writes JSON texts to w, each as [EscapeJSON] returns it. A call of Write gets whole characters,
 // as from a [json.Encoder].
 type JSONWriter struct{ W io.Writer }
 
 // Write implements [io.Writer].
 func (j JSONWriter) Write(data []byte) (int, error) {
-	if _, err := j.W.Write(JSON(data)); err != nil {
+	if _, err := j.W.Write(EscapeJSON(data)); err != nil {
 		return 0, err
 	}
 	return len(data), nil

@@ -1,9 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package strictjson reads JSON that a decision rests on: what could be read in two ways is an
-// error.
-package strictjson
+package text
 
 import (
 	"bytes"
@@ -12,15 +10,13 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
-
-	"github.com/theory/jsonpath"
 )
 
-// Decode decodes one JSON value and refuses what readers disagree on: bytes that are not
+// StrictJSON decodes one JSON value that a decision rests on. It refuses what readers disagree on: bytes that are not
 // UTF-8, a name twice in one object, anything after the value. It also refuses a value that is nested
 // deeper than 200 levels: the time to evaluate a path may grow with the depth. A number is a
 // [json.Number].
-func Decode(body []byte) (any, error) {
+func StrictJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, errors.New("it is not valid UTF-8")
 	}
@@ -40,16 +36,16 @@ func Decode(body []byte) (any, error) {
 
 const maxDepth = 200
 
-// SelectOne returns the one value a path selects, or nil if it selects none. JSON null
+// One returns the one value that a path has selected, or nil if it selected none. JSON null
 // is none: it says nothing about the thing.
-func SelectOne(p *jsonpath.Path, document any) (any, error) {
-	switch found := p.Select(document); len(found) {
+func One(selected []any) (any, error) {
+	switch len(selected) {
 	case 0:
 		return nil, nil
 	case 1:
-		return found[0], nil
+		return selected[0], nil
 	default:
-		return nil, fmt.Errorf("%d values where one is expected", len(found))
+		return nil, fmt.Errorf("%d values where one is expected", len(selected))
 	}
 }
 

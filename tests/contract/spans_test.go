@@ -1,9 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spans_test tests how the recorder's rows and ADK's spans lead to each other.
-// It stands apart because a tracer provider, once set, is that of the whole process.
-package spans_test
+package contract_test
 
 import (
 	"context"
@@ -12,7 +10,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +17,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -43,14 +39,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// provider is what ADK's tracer delegates to in this process.
-var provider = sdktrace.NewTracerProvider()
-
-func TestMain(m *testing.M) {
-	otel.SetTracerProvider(provider)
-	os.Exit(m.Run())
-}
-
 // bench is a recorder with the spans of its runs.
 type bench struct {
 	rec   *recorder.Recorder
@@ -58,13 +46,14 @@ type bench struct {
 	spans *tracetest.SpanRecorder
 }
 
-func newBench(t *testing.T, joined bool) *bench {
-	t.Helper()
+// newBench has the spans of the provider recorded; joined also gives the provider the
+// recorder's processor.
+func newBench(provider *sdktrace.TracerProvider, joined bool) *bench {
 	b := &bench{rows: &rowtest.Sink{}, spans: tracetest.NewSpanRecorder()}
 	b.rec = must(recorder.New(recorder.Config{Sink: b.rows, Logger: slog.New(slog.DiscardHandler)}))
-	register(t, b.spans)
+	provider.RegisterSpanProcessor(b.spans)
 	if joined {
-		register(t, b.rec.SpanProcessor(func(string) {}))
+		provider.RegisterSpanProcessor(b.rec.SpanProcessor(func(string) {}))
 	}
 	return b
 }
@@ -87,11 +76,6 @@ func (b *bench) plugins() runner.PluginConfig {
 		return nil, nil
 	}}))
 	return runner.PluginConfig{Plugins: []*plugin.Plugin{first, last}}
-}
-
-func register(t *testing.T, p sdktrace.SpanProcessor) {
-	provider.RegisterSpanProcessor(p)
-	t.Cleanup(func() { provider.UnregisterSpanProcessor(p) })
 }
 
 func must[T any](v T, err error) T {
@@ -297,8 +281,9 @@ func TestSpansLeadToRows(t *testing.T) {
 		}, "", 2, 1, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, true)
-			other := newBench(t, true) // another recorder in the process
+			provider := traceADK(t)
+			b := newBench(provider, true)
+			other := newBench(provider, true) // another recorder in the process
 			ctx, caller := provider.Tracer("caller").Start(t.Context(), "request")
 			b.run(t, ctx, tt.root(b), agent.RunConfig{StreamingMode: tt.streaming})
 			caller.End()
@@ -361,7 +346,7 @@ func sum(t *testing.T, e record.Event, paths [][]string) any {
 
 // Each attribute of the table is one that ADK sets.
 func TestTableNamesWhatADKSets(t *testing.T) {
-	b := newBench(t, true)
+	b := newBench(traceADK(t), true)
 	b.run(t, t.Context(), llmAgent("root", llm{tools: 1}), agent.RunConfig{})
 	for _, a := range recorder.SpanAttributes() {
 		if !slices.ContainsFunc(b.of(a.Span), func(s sdktrace.ReadOnlySpan) bool { return attr(s, a.Name) != nil }) {
@@ -370,22 +355,9 @@ func TestTableNamesWhatADKSets(t *testing.T) {
 	}
 }
 
-// several is a model that gives several whole answers to one request.
-type several struct{ llm }
-
-func (several) GenerateContent(context.Context, *model.LLMRequest, bool) iter.Seq2[*model.LLMResponse, error] {
-	return func(yield func(*model.LLMResponse, error) bool) {
-		for i := range 3 {
-			if !yield(adktest.Text(fmt.Sprint(i)), nil) {
-				return
-			}
-		}
-	}
-}
-
 func TestSpanOfSeveralAnswersLeadsToTheFirst(t *testing.T) {
-	b := newBench(t, true)
-	b.run(t, t.Context(), llmAgent("root", several{}), agent.RunConfig{})
+	b := newBench(traceADK(t), true)
+	b.run(t, t.Context(), llmAgent("root", several{[]*model.LLMResponse{adktest.Text("0"), adktest.Text("1"), adktest.Text("2")}}), agent.RunConfig{})
 	b.check(t)
 	if n := len(b.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 3 {
 		t.Errorf("%d answers, want 3", n)
@@ -394,7 +366,7 @@ func TestSpanOfSeveralAnswersLeadsToTheFirst(t *testing.T) {
 
 // Without the processor, the spans that the callbacks see still lead to their rows.
 func TestWithoutTheProcessor(t *testing.T) {
-	b := newBench(t, false)
+	b := newBench(traceADK(t), false)
 	b.run(t, t.Context(), llmAgent("root", llm{tools: 2}), agent.RunConfig{})
 	for _, s := range slices.Concat(b.of("execute_tool"), b.of("invoke_agent")) {
 		if attr(s, recorder.SpanSpanID) == nil {
@@ -410,7 +382,7 @@ func TestWithoutTheProcessor(t *testing.T) {
 
 // A trace that is not sampled is not exported: rows do not lead there.
 func TestSampledOut(t *testing.T) {
-	b := newBench(t, true)
+	b := newBench(traceADK(t), true)
 	ctx := trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, Remote: true,
 	}))
@@ -430,9 +402,10 @@ func TestSampledOut(t *testing.T) {
 
 // Many runs at once, with one processor.
 func TestManyRunsAtOnce(t *testing.T) {
-	b := newBench(t, true)
+	provider := traceADK(t)
+	b := newBench(provider, true)
 	exporter := sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter(), sdktrace.WithBatchTimeout(time.Microsecond))
-	register(t, exporter) // reads the spans at the same time
+	provider.RegisterSpanProcessor(exporter) // reads the spans at the same time
 	root := llmAgent("root", llm{tools: 3})
 	r := must(runner.New(runner.Config{
 		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),

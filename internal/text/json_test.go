@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package strictjson_test
+package text_test
 
 import (
 	"encoding/json"
@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/theory/jsonpath"
 
-	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-func TestDecode(t *testing.T) {
-	for text, want := range map[string]any{
+func TestStrictJSON(t *testing.T) {
+	for document, want := range map[string]any{
 		`null`:                        nil,
 		` "x" `:                       "x",
 		`[]`:                          []any{},
@@ -26,15 +25,15 @@ func TestDecode(t *testing.T) {
 			map[string]any{"a": map[string]any{"a": json.Number("1")}}, map[string]any{"a": "b", "b": "a"}, "a",
 		},
 	} {
-		got, err := strictjson.Decode([]byte(text))
+		got, err := text.StrictJSON([]byte(document))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: error %v (-want +got):\n%s", text, err, diff)
+			t.Errorf("%s: error %v (-want +got):\n%s", document, err, diff)
 		}
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
-	for text, want := range map[string]string{
+func TestStrictJSONRefuses(t *testing.T) {
+	for document, want := range map[string]string{
 		"":                                "EOF",
 		"<html>":                          "invalid character",
 		`{"a": 1`:                         "unexpected EOF",
@@ -49,34 +48,35 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"x": 1e999, "a": 1, "a": 2}`:    `"a" stands twice`,
 		strings.Repeat("[", 20000) + strings.Repeat("]", 20000): "depth",
 	} {
-		if _, err := strictjson.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40s: error %v, want %q", text, err, want)
+		if _, err := text.StrictJSON([]byte(document)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: error %v, want %q", document, err, want)
 		}
-	}
-}
-
-func TestSelectOne(t *testing.T) {
-	document := map[string]any{"one": json.Number("1"), "list": []any{"a", "b"}, "null": nil}
-	for path, want := range map[string]any{"$.one": json.Number("1"), "$.list": []any{"a", "b"}, "$.list[1]": "b", "$.null": nil, "$.none": nil} {
-		got, err := strictjson.SelectOne(jsonpath.MustParse(path), document)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: error %v (-want +got):\n%s", path, err, diff)
-		}
-	}
-	if got, err := strictjson.SelectOne(jsonpath.MustParse("$.list[*]"), document); got != nil || err == nil || err.Error() != "2 values where one is expected" {
-		t.Errorf("%v, error %v", got, err)
 	}
 }
 
 // What is nested deeper than any answer is refused, at the level that the document says.
-func TestDepth(t *testing.T) {
+func TestStrictJSONDepth(t *testing.T) {
 	nested := func(n int) []byte {
 		return []byte(strings.Repeat(`[{"a":`, n/2) + "1" + strings.Repeat("}]", n/2))
 	}
-	if _, err := strictjson.Decode(nested(200)); err != nil {
+	if _, err := text.StrictJSON(nested(200)); err != nil {
 		t.Error(err)
 	}
-	if _, err := strictjson.Decode(nested(202)); err == nil || !strings.Contains(err.Error(), "nested deeper than 200 levels") {
+	if _, err := text.StrictJSON(nested(202)); err == nil || !strings.Contains(err.Error(), "nested deeper than 200 levels") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestOne(t *testing.T) {
+	for _, c := range []struct {
+		selected []any
+		want     any
+	}{{nil, nil}, {[]any{nil}, nil}, {[]any{"a"}, "a"}, {[]any{[]any{"a", "b"}}, []any{"a", "b"}}} {
+		if got, err := text.One(c.selected); err != nil || !cmp.Equal(got, c.want) {
+			t.Errorf("One(%v) = %v, %v", c.selected, got, err)
+		}
+	}
+	if got, err := text.One([]any{"a", "b"}); got != nil || err == nil || err.Error() != "2 values where one is expected" {
+		t.Errorf("%v, error %v", got, err)
 	}
 }

@@ -1,41 +1,18 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package clip_test
+package text_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
-
-func TestText(t *testing.T) {
-	for _, c := range []struct {
-		s     string
-		limit int
-		want  string
-	}{
-		{"", 3, ""},
-		{"abc", 3, "abc"},
-		{"abcd", 3, "…"},
-		{"abcdefgh", 8, "abcdefgh"},
-		{"abcdefghi", 8, "abcde…"},
-		{"ééééé", 10, "ééééé"},
-		{"éééééé", 10, "ééé…"}, // 7 bytes are left: three characters of two
-		{"a\xffb", 8, "a\ufffdb"},
-		{"a\xff\xfe\xfdb", 8, "a\ufffdb"},
-		{strings.Repeat("a\xff", 4), 8, "a\ufffda…"}, // as long as the limit before it is repaired
-		{"😀😀😀", 11, "😀😀…"},
-		{"😀😀😀", 10, "😀…"},
-	} {
-		if got := clip.Text(c.s, c.limit); got != c.want {
-			t.Errorf("Text(%q, %d) = %q, want %q", c.s, c.limit, got, c.want)
-		}
-	}
-}
 
 func TestVisible(t *testing.T) {
 	for s, want := range map[string]string{
@@ -46,24 +23,24 @@ func TestVisible(t *testing.T) {
 		"a\u202eb\u2066c\u200fd":      "a b c d",
 		"a\xff\xfeb":                  "a\ufffdb",
 	} {
-		if got := clip.Visible(s); got != want {
+		if got := text.Visible(s); got != want {
 			t.Errorf("Visible(%q) = %q, want %q", s, got, want)
 		}
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestEscapeJSON(t *testing.T) {
 	for s, want := range map[string]string{
 		`{"a":"price ü😀 $1"}`:            `{"a":"price ü😀 $1"}`,
 		"{\"a\":\"x\u009b2Jy\"}":         `{"a":"x\u009b2Jy"}`,
 		"[\"\u202e\u2066\u200f\u061c\"]": `["\u202e\u2066\u200f\u061c"]`,
 		"\"\x7f\u0080\u009f\u00a0\"":     "\"\\u007f\\u0080\\u009f\u00a0\"",
 	} {
-		if got := string(clip.JSON([]byte(s))); got != want {
-			t.Errorf("JSON(%q) = %q, want %q", s, got, want)
+		if got := string(text.EscapeJSON([]byte(s))); got != want {
+			t.Errorf("EscapeJSON(%q) = %q, want %q", s, got, want)
 		}
 		var b strings.Builder
-		if n, err := (clip.JSONWriter{W: &b}).Write([]byte(s)); n != len(s) || err != nil || b.String() != want {
+		if n, err := (text.JSONWriter{W: &b}).Write([]byte(s)); n != len(s) || err != nil || b.String() != want {
 			t.Errorf("Write(%q) = %d, %v, and wrote %q", s, n, err, b.String())
 		}
 		var was, is any
@@ -74,6 +51,14 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%q reads as %v, not %v: %v", want, is, was, err)
 		}
 	}
+	if got := string(text.EscapeJSON([]byte("\x7f"))); got != `\u007f` {
+		t.Errorf("a character alone becomes %q", got)
+	}
+	_, closed := io.Pipe()
+	_ = closed.Close()
+	if _, err := (text.JSONWriter{W: closed}).Write([]byte("1")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Write returns %v", err)
+	}
 }
 
 func TestIgnorable(t *testing.T) {
@@ -81,7 +66,7 @@ func TestIgnorable(t *testing.T) {
 		'a': false, ' ': false, '\u00ad': true, '\u200b': true, '\u200d': true, '\u202e': true, '\u2060': true, '\ufe0f': true,
 		'\ufeff': true, '\u3164': true, '\U000e0041': true, '\u0600': false,
 	} {
-		if clip.Ignorable(r) != want {
+		if text.Ignorable(r) != want {
 			t.Errorf("Ignorable(%U) = %t", r, !want)
 		}
 	}
