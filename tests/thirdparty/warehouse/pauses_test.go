@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -29,7 +29,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -95,19 +94,16 @@ func TestWaitingTimesOfPython(t *testing.T) {
 	}, got.Groups)
 }
 
-// demoRows returns the rows of the demo.
+// demoRows runs the demo and returns the rows of its journal.
 func demoRows(t *testing.T) []record.Event {
 	t.Helper()
-	f, err := os.Open("../../../internal/verify/rows.ndjson")
-	if err != nil {
-		t.Fatal(err)
+	folder := filepath.Join(t.TempDir(), "demo")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./examples/adcp", "--dir", folder)
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the demo: %v\n%s", err, out)
 	}
-	defer f.Close()
-	read, err := rowfile.Read(t.Context(), f, "rows.ndjson", rowfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return read.Rows
+	return journalRows(t, filepath.Join(folder, "contextgraph.db"))
 }
 
 func journalRows(t *testing.T, path string) (rows []record.Event) {
