@@ -96,6 +96,9 @@ func (r *run) callText(ctx agent.Context, name string, args map[string]any) (str
 	if err != nil {
 		return "", err
 	}
+	if text, ok := result.(string); ok {
+		return text, nil
+	}
 	text, err := json.Marshal(result)
 	return string(text), err
 }
