@@ -34,6 +34,8 @@ type Flow struct {
 	Path string
 	spec
 	cfg config.Config
+	// invalid is what is wrong with the configuration, where the flow expects just that.
+	invalid error
 }
 
 // spec has the keys of a file.
@@ -182,8 +184,8 @@ func Load(path string) (*Flow, error) {
 	if err := decode(path, doc, &f.spec); err != nil {
 		return nil, err
 	}
-	if f.cfg, err = f.configuration(dir); err != nil {
-		return nil, err
+	if f.cfg, f.invalid = f.configuration(dir); f.invalid != nil && !slices.Contains(f.Expect, unstarted) {
+		return nil, f.invalid
 	}
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

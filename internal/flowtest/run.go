@@ -36,6 +36,9 @@ const (
 	sessionID = "s1"
 )
 
+// unstarted is how a flow ends whose configuration is an error when the program starts.
+const unstarted = "unstarted"
+
 // run is a flow under way.
 type run struct {
 	flow      *Flow
@@ -83,7 +86,12 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
 	}
-	if err := r.open(ctx); err != nil {
+	if err = f.invalid; err == nil {
+		err = r.open(ctx)
+	}
+	if err != nil && slices.Contains(f.Expect, unstarted) {
+		return &Result{Calls: []Call{{State: unstarted}}, words: words{Refusal: []string{err.Error()}}}, nil
+	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	defer func() { err = errors.Join(err, r.cg.Close(ctx)) }()
