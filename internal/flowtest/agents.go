@@ -391,6 +391,9 @@ func (a *actor) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 			if name == "transfer" {
 				name, args = "transfer_to_agent", map[string]any{"agent_name": args["to"]}
 			}
+			if req.Tools[name] == nil {
+				a.run.mistaken(fmt.Errorf("the model of %s calls %s, which it does not have", a.agent, name))
+			}
 			parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.id, Name: name, Args: args}})
 		}
 		if len(parts) == 0 {

@@ -63,6 +63,7 @@ type run struct {
 	effects []string
 	trace   []string
 	words   words
+	mistake error // of whoever wrote the flow
 }
 
 // request is what a person is asked.
@@ -96,7 +97,11 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	}
 	defer func() { err = errors.Join(err, r.cg.Close(ctx)) }()
 	for i, s := range f.Steps {
-		if err := r.step(ctx, s); err != nil {
+		err := r.step(ctx, s)
+		if err == nil {
+			err = r.mistake
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: step %d: %w", f.Path, i+1, err)
 		}
 	}
@@ -223,6 +228,12 @@ func (r *run) note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trace = append(r.trace, fmt.Sprintf(format, args...))
+}
+
+func (r *run) mistaken(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mistake = err
 }
 
 func (r *run) effect(name string, args map[string]any) {
