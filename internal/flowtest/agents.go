@@ -265,7 +265,7 @@ func (r *run) makeLLM(s shape, below []agent.Agent) (agent.Agent, error) {
 	cfg := llmagent.Config{
 		Name: s.Name, Description: s.Name, Instruction: "Do what the user wants.", Model: &actor{r, s.Name}, SubAgents: below,
 		BeforeModelCallbacks: []llmagent.BeforeModelCallback{r.showElse}, AfterToolCallbacks: []llmagent.AfterToolCallback{r.rewrite},
-		Mode: llmagent.ModeChat,
+		BeforeToolCallbacks: []llmagent.BeforeToolCallback{r.changeArgs}, Mode: llmagent.ModeChat,
 	}
 	switch s.Mode {
 	case "task":
@@ -342,6 +342,16 @@ func (r *run) runAgent(ctx agent.Context, name string, args map[string]any) (any
 		return nil, errors.New("an agent tool cannot be run")
 	}
 	return t.Run(ctx, map[string]any{"request": fmt.Sprint(args)})
+}
+
+// changeArgs is the callback of the agents that changes arguments, in place.
+func (r *run) changeArgs(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.looks[t.Name()]; l != nil {
+		maps.Copy(args, asJSON(l.Args))
+	}
+	return nil, nil
 }
 
 // rewrite is the callback of the agents that changes what tools answered.

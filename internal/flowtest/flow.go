@@ -98,6 +98,8 @@ type look struct {
 	Replayable bool `yaml:"replayable"`
 	// Rewrite is what a callback of the agent makes of the result, also of an error.
 	Rewrite any `yaml:"rewrite"`
+	// Args is what a callback of the agent puts over the arguments before the tool runs.
+	Args map[string]any `yaml:"args"`
 	// Shown is what a callback of the agent puts over the result in each request of a model.
 	Shown map[string]any `yaml:"shown"`
 }
