@@ -65,7 +65,8 @@ type run struct {
 // request is what a person is asked.
 type request struct {
 	id, session, tool string
-	input             bool // by a node of a workflow
+	call              string // the id of the guarded call
+	input             bool   // by a node of a workflow
 	answered          bool
 }
 
@@ -462,7 +463,7 @@ func (r *run) seeRequest(id string, fc *genai.FunctionCall) {
 	case toolconfirmation.FunctionCallName:
 		original, _ := fc.Args["originalFunctionCall"].(*genai.FunctionCall)
 		if original != nil {
-			q.tool = original.Name
+			q.tool, q.call = original.Name, original.ID
 		}
 		shown = fc.Args["toolConfirmation"]
 	case workflow.WorkflowInputFunctionCallName:
@@ -496,7 +497,8 @@ func (r *run) seeResult(fr *genai.FunctionResponse) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.words.Refusal = append(r.words.Refusal, jsonOf(fr.Response))
-	if fr.Response["approval_id"] == nil {
+	asked := slices.ContainsFunc(r.asked, func(q *request) bool { return q.call == fr.ID })
+	if fr.Response["approval_id"] == nil || !asked { // a refusal may name the approval of an earlier call
 		r.refused = append(r.refused, &refusal{after: len(r.asked), tool: fr.Name, result: fr.Response})
 	}
 }
