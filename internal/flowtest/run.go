@@ -111,7 +111,10 @@ func (r *run) open(ctx context.Context) error {
 	cfg.Checkers = slices.DeleteFunc(cfg.Checkers, func(c config.Checker) bool { return c.Replay == nil })
 	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithClock(r.now)}
 	for _, typ := range append(checked, r.flow.Checked...) {
-		opts = append(opts, contextgraph.WithChecker(typ, checker{place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now}))
+		opts = append(opts, contextgraph.WithChecker(typ, checker{
+			place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now,
+			sql: slices.ContainsFunc(r.flow.cfg.Checkers, func(c config.Checker) bool { return c.Type == typ && c.SQL != nil }),
+		}))
 	}
 	if r.flow.Identity {
 		opts = append(opts, contextgraph.WithIdentity(personIn))
