@@ -258,11 +258,16 @@ func (r *run) step(ctx context.Context, s step) error {
 	r.offset += time.Duration(s.Wait)
 	for name, l := range s.Tools {
 		changed := *l
-		if was := r.looks[name]; was != nil && changed.Description == "" {
-			changed.Description = was.Description
-		} else if was != nil && changed.isDescription() {
-			changed = *was
-			changed.Description = l.Description
+		if was := r.looks[name]; was != nil {
+			if changed.isDescription() {
+				changed = *was
+				changed.Description = l.Description
+			} else if changed.Description == "" {
+				changed.Description = was.Description
+			}
+			// How a tool is made stays, also after a restart.
+			changed.Guard, changed.Replayable = was.Guard, was.Replayable
+			changed.Text, changed.Streams, changed.LongRunning = was.Text, was.Streams, was.LongRunning
 		}
 		r.looks[name] = &changed
 	}
@@ -297,7 +302,7 @@ func (r *run) step(ctx context.Context, s step) error {
 
 // isDescription reports whether a change of a tool has a description and nothing else.
 func (l look) isDescription() bool {
-	return l.Result == nil && l.Error == "" && l.Cases == nil && l.Rewrite == nil && l.Shown == nil
+	return l.Description != "" && l.Result == nil && l.Error == "" && l.Cases == nil && l.Rewrite == nil && l.Shown == nil
 }
 
 // forge writes events into a session behind the runner.
