@@ -96,6 +96,9 @@ func (r *run) callText(ctx agent.Context, name string, args map[string]any) (str
 	if err != nil {
 		return "", err
 	}
+	if text, ok := result.(string); ok {
+		return text, nil
+	}
 	text, err := json.Marshal(result)
 	return string(text), err
 }
@@ -262,7 +265,7 @@ func (r *run) makeLLM(s shape, below []agent.Agent) (agent.Agent, error) {
 	cfg := llmagent.Config{
 		Name: s.Name, Description: s.Name, Instruction: "Do what the user wants.", Model: &actor{r, s.Name}, SubAgents: below,
 		BeforeModelCallbacks: []llmagent.BeforeModelCallback{r.showElse}, AfterToolCallbacks: []llmagent.AfterToolCallback{r.rewrite},
-		Mode: llmagent.ModeChat,
+		BeforeToolCallbacks: []llmagent.BeforeToolCallback{r.changeArgs}, Mode: llmagent.ModeChat,
 	}
 	switch s.Mode {
 	case "task":
@@ -344,6 +347,16 @@ func (r *run) runAgent(ctx agent.Context, name string, args map[string]any) (any
 	return t.Run(ctx, map[string]any{"request": fmt.Sprint(args)})
 }
 
+// changeArgs is the callback of the agents that changes arguments, in place.
+func (r *run) changeArgs(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.looks[t.Name()]; l != nil {
+		maps.Copy(args, asJSON(l.Args))
+	}
+	return nil, nil
+}
+
 // rewrite is the callback of the agents that changes what tools answered.
 func (r *run) rewrite(_ agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
 	r.mu.Lock()
@@ -390,6 +403,9 @@ func (a *actor) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 			name, args := c.tool, asJSON(c.args)
 			if name == "transfer" {
 				name, args = "transfer_to_agent", map[string]any{"agent_name": args["to"]}
+			}
+			if req.Tools[name] == nil {
+				a.run.mistaken(fmt.Errorf("the model of %s calls %s, which it does not have", a.agent, name))
 			}
 			parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.id, Name: name, Args: args}})
 		}

@@ -34,6 +34,8 @@ type Flow struct {
 	Path string
 	spec
 	cfg config.Config
+	// invalid is what is wrong with the configuration, where the flow expects just that.
+	invalid error
 }
 
 // spec has the keys of a file.
@@ -96,6 +98,8 @@ type look struct {
 	Replayable bool `yaml:"replayable"`
 	// Rewrite is what a callback of the agent makes of the result, also of an error.
 	Rewrite any `yaml:"rewrite"`
+	// Args is what a callback of the agent puts over the arguments before the tool runs.
+	Args map[string]any `yaml:"args"`
 	// Shown is what a callback of the agent puts over the result in each request of a model.
 	Shown map[string]any `yaml:"shown"`
 }
@@ -182,8 +186,8 @@ func Load(path string) (*Flow, error) {
 	if err := decode(path, doc, &f.spec); err != nil {
 		return nil, err
 	}
-	if f.cfg, err = f.configuration(dir); err != nil {
-		return nil, err
+	if f.cfg, f.invalid = f.configuration(dir); f.invalid != nil && !slices.Contains(f.Expect, unstarted) {
+		return nil, f.invalid
 	}
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -36,6 +36,9 @@ const (
 	sessionID = "s1"
 )
 
+// unstarted is how a flow ends whose configuration is an error when the program starts.
+const unstarted = "unstarted"
+
 // run is a flow under way.
 type run struct {
 	flow      *Flow
@@ -60,6 +63,7 @@ type run struct {
 	effects []string
 	trace   []string
 	words   words
+	mistake error // of whoever wrote the flow
 }
 
 // request is what a person is asked.
@@ -84,12 +88,21 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
 	}
-	if err := r.open(ctx); err != nil {
+	if err = f.invalid; err == nil {
+		err = r.open(ctx)
+	}
+	if err != nil && slices.Contains(f.Expect, unstarted) {
+		return &Result{Calls: []Call{{State: unstarted}}, words: words{Refusal: []string{err.Error()}}}, nil
+	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	defer func() { err = errors.Join(err, r.cg.Close(ctx)) }()
 	for i, s := range f.Steps {
-		if err := r.step(ctx, s); err != nil {
+		err := r.step(ctx, s)
+		if err == nil {
+			err = r.mistake
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: step %d: %w", f.Path, i+1, err)
 		}
 	}
@@ -219,6 +232,12 @@ func (r *run) note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trace = append(r.trace, fmt.Sprintf(format, args...))
+}
+
+func (r *run) mistaken(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mistake = err
 }
 
 func (r *run) effect(name string, args map[string]any) {

@@ -17,11 +17,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
 
-var trace = flag.Bool("trace", false, "print what happens in each flow")
+var tell = flag.Bool("tell", false, "print what happens in each flow")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestFlows runs each flow: go test ./tests/flows -run TestFlows/attacks/changed/price -trace.
+// TestFlows runs each flow: go test ./tests/flows -run TestFlows/attacks/changed/price -tell.
 func TestFlows(t *testing.T) {
 	paths, err := flowtest.Files(".")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestFlows(t *testing.T) {
 			for _, fault := range f.FaultsToday(r) {
 				t.Error(fault)
 			}
-			if *trace || t.Failed() {
+			if *tell || t.Failed() {
 				t.Logf("%s\n\n%s", f.About, f.Table(r))
 			}
 		})
