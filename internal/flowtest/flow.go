@@ -187,7 +187,7 @@ func Load(path, configuration string) (*Flow, error) {
 	if err := decode(path, doc, &f.spec); err != nil {
 		return nil, err
 	}
-	if f.cfg, f.invalid = f.configuration(dir, configuration); f.invalid != nil && !slices.Contains(f.Expect, unstarted) {
+	if f.cfg, f.invalid = f.configuration(dir, configuration); f.invalid != nil && !f.mayBeInvalid() {
 		return nil, f.invalid
 	}
 	if err := f.check(); err != nil {
@@ -306,6 +306,11 @@ func (f *Flow) configuration(dir, fallback string) (config.Config, error) {
 		return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
 	}
 	return config.Parse(name, data, nil, setup.Checks()...)
+}
+
+// mayBeInvalid reports whether the configuration may be an error when the program starts.
+func (f *Flow) mayBeInvalid() bool {
+	return slices.Contains(f.Expect, unstarted) || slices.Contains(f.WrongToday, unstarted)
 }
 
 // check reports what a flow lacks.

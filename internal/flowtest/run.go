@@ -91,7 +91,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	if err = f.invalid; err == nil {
 		err = r.open(ctx)
 	}
-	if err != nil && slices.Contains(f.Expect, unstarted) {
+	if err != nil && f.mayBeInvalid() {
 		return &Result{Calls: []Call{{State: unstarted}}, words: words{Refusal: []string{err.Error()}}}, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
