@@ -318,8 +318,11 @@ func (r *run) makeNode(s shape) (workflow.Node, error) {
 			}
 			return nil, workflow.ErrNodeInterrupted
 		}, workflow.NodeConfig{}), nil
-	case "effect": // what an approved input leads to
-		return workflow.NewFunctionNode(s.Name, func(agent.Context, any) (any, error) {
+	case "effect": // what the answer yes to an input leads to
+		return workflow.NewFunctionNode(s.Name, func(_ agent.Context, in any) (any, error) {
+			if in == false {
+				return "not done", nil
+			}
 			r.effect(s.Name, nil)
 			return "done", nil
 		}, workflow.NodeConfig{}), nil

@@ -186,7 +186,7 @@ func Load(path string) (*Flow, error) {
 	if err := decode(path, doc, &f.spec); err != nil {
 		return nil, err
 	}
-	if f.cfg, f.invalid = f.configuration(dir); f.invalid != nil && !slices.Contains(f.Expect, unstarted) {
+	if f.cfg, f.invalid = f.configuration(dir); f.invalid != nil && !f.mayBeInvalid() {
 		return nil, f.invalid
 	}
 	if err := f.check(); err != nil {
@@ -302,6 +302,11 @@ func (f *Flow) configuration(dir string) (config.Config, error) {
 		}
 	}
 	return config.Parse(name, data, nil, setup.Checks()...)
+}
+
+// mayBeInvalid reports whether the configuration may be an error when the program starts.
+func (f *Flow) mayBeInvalid() bool {
+	return slices.Contains(f.Expect, unstarted) || slices.Contains(f.WrongToday, unstarted)
 }
 
 // check reports what a flow lacks.

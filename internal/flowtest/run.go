@@ -69,7 +69,8 @@ type run struct {
 // request is what a person is asked.
 type request struct {
 	id, session, tool string
-	input             bool // by a node of a workflow
+	call              string // the id of the guarded call
+	input             bool   // by a node of a workflow
 	answered          bool
 }
 
@@ -90,7 +91,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	if err = f.invalid; err == nil {
 		err = r.open(ctx)
 	}
-	if err != nil && slices.Contains(f.Expect, unstarted) {
+	if err != nil && f.mayBeInvalid() {
 		return &Result{Calls: []Call{{State: unstarted}}, words: words{Refusal: []string{err.Error()}}}, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
@@ -123,7 +124,10 @@ func (r *run) open(ctx context.Context) error {
 	cfg.Checkers = slices.DeleteFunc(cfg.Checkers, func(c config.Checker) bool { return c.Replay == nil })
 	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithClock(r.now)}
 	for _, typ := range append(checked, r.flow.Checked...) {
-		opts = append(opts, contextgraph.WithChecker(typ, checker{place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now}))
+		opts = append(opts, contextgraph.WithChecker(typ, checker{
+			place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now,
+			sql: slices.ContainsFunc(r.flow.cfg.Checkers, func(c config.Checker) bool { return c.Type == typ && c.SQL != nil }),
+		}))
 	}
 	if r.flow.Identity {
 		opts = append(opts, contextgraph.WithIdentity(personIn))
@@ -273,11 +277,16 @@ func (r *run) step(ctx context.Context, s step) error {
 	r.offset += time.Duration(s.Wait)
 	for name, l := range s.Tools {
 		changed := *l
-		if was := r.looks[name]; was != nil && changed.Description == "" {
-			changed.Description = was.Description
-		} else if was != nil && changed.isDescription() {
-			changed = *was
-			changed.Description = l.Description
+		if was := r.looks[name]; was != nil {
+			if changed.isDescription() {
+				changed = *was
+				changed.Description = l.Description
+			} else if changed.Description == "" {
+				changed.Description = was.Description
+			}
+			// How a tool is made stays, also after a restart.
+			changed.Guard, changed.Replayable = was.Guard, was.Replayable
+			changed.Text, changed.Streams, changed.LongRunning = was.Text, was.Streams, was.LongRunning
 		}
 		r.looks[name] = &changed
 	}
@@ -312,7 +321,7 @@ func (r *run) step(ctx context.Context, s step) error {
 
 // isDescription reports whether a change of a tool has a description and nothing else.
 func (l look) isDescription() bool {
-	return l.Result == nil && l.Error == "" && l.Cases == nil && l.Rewrite == nil && l.Shown == nil
+	return l.Description != "" && l.Result == nil && l.Error == "" && l.Cases == nil && l.Rewrite == nil && l.Shown == nil
 }
 
 // forge writes events into a session behind the runner.
@@ -481,7 +490,7 @@ func (r *run) seeRequest(id string, fc *genai.FunctionCall) {
 	case toolconfirmation.FunctionCallName:
 		original, _ := fc.Args["originalFunctionCall"].(*genai.FunctionCall)
 		if original != nil {
-			q.tool = original.Name
+			q.tool, q.call = original.Name, original.ID
 		}
 		shown = fc.Args["toolConfirmation"]
 	case workflow.WorkflowInputFunctionCallName:
@@ -515,7 +524,8 @@ func (r *run) seeResult(fr *genai.FunctionResponse) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.words.Refusal = append(r.words.Refusal, jsonOf(fr.Response))
-	if fr.Response["approval_id"] == nil {
+	asked := slices.ContainsFunc(r.asked, func(q *request) bool { return q.call == fr.ID })
+	if fr.Response["approval_id"] == nil || !asked { // a refusal may name the approval of an earlier call
 		r.refused = append(r.refused, &refusal{after: len(r.asked), tool: fr.Name, result: fr.Response})
 	}
 }

@@ -163,6 +163,7 @@ func (p *place) scopeOf(args, state map[string]any, artifact string) scope {
 type checker struct {
 	place      *place
 	typ        string
+	sql        bool
 	attributes map[string]config.Attribute
 	now        func() time.Time
 }
@@ -182,6 +183,9 @@ func (c checker) Check(_ context.Context, e entity.Canonical) (safety.State, err
 				row, there = r, true
 			}
 		}
+	}
+	if !there && c.sql {
+		return safety.State{}, &safety.AnswerError{Reason: safety.ReasonEmptyAnswer, Err: errors.New("the query gave no row")}
 	}
 	if !there { // as a server that answers 404
 		return safety.State{}, fmt.Errorf("the world has no %s %q", c.typ, e.Value)
