@@ -91,7 +91,8 @@ func (l *workspace) build(ctx context.Context, replace map[string]string) ([]str
 	var binaries []string
 	for i, p := range l.tests {
 		out := filepath.Join(l.scratch, fmt.Sprintf("%d-%d.test", n, i))
-		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags="+l.tests[0].ImportPath+"=-e", "-overlay", config, "-o", out, p.ImportPath)
+		// The overlay and coverage, which GOFLAGS may ask for, do not go together.
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-cover=false", "-gcflags="+l.tests[0].ImportPath+"=-e", "-overlay", config, "-o", out, p.ImportPath)
 		if said, err := cmd.CombinedOutput(); err != nil {
 			return nil, &buildError{fmt.Errorf("building the tests of %s: %w", p.ImportPath, err), said}
 		}
