@@ -1,0 +1,102 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// blocks are the files and outputs of a document: "```yaml NAME", "```output".
+var blocks = regexp.MustCompile("(?m)^```(yaml|output)(?: (\\S+))?\n((?s:.*?))^```$")
+
+// TestTryYourPolicy runs the flows of the document, and prints what it shows.
+func TestTryYourPolicy(t *testing.T) {
+	data, err := os.ReadFile("../../docs/try-your-policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	var shown string
+	var files []string
+	for _, b := range blocks.FindAllStringSubmatch(string(data), -1) {
+		if b[1] == "output" {
+			shown = b[3]
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(b[2]), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(b[2], []byte(b[3]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, b[2])
+	}
+	code, stdout, stderr := in(t, nil, "test", "flows")
+	if code != exitOK {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if _, stdout, _ = in(t, nil, "test", "flows/cheaper.yaml", "flows/price_rises.yaml"); stdout != shown {
+		t.Errorf("the document shows another output (-document +command):\n%s", cmp.Diff(shown, stdout))
+	}
+	if len(files) != 5 {
+		t.Errorf("files %v, want a configuration and four flows", files)
+	}
+}
+
+// TestTestEnds holds the exit codes and what the command says beside them.
+func TestTestEnds(t *testing.T) {
+	const flow = `about: a desk is bought
+config:
+  guard: {tools: [buy]}
+  extract:
+    - {name: shown, tool: get, type: Product, value: $.name, attributes: {price: {path: $.price, type: money, currency: USD}}}
+    - {name: bought, tool: buy, in: action, type: Product, value: $.item}
+checked: [Product]
+world: {Product: {Desk: {price: $400}}}
+tools: {get: {result: "=Product.{name}"}, buy: {result: {ok: true}}}
+steps:
+  - {user: buy it, model: [get: {name: Desk}, buy: {item: Desk}]}
+  - answer: yes
+expect: `
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name, file     string
+		code           int
+		stdout, stderr string
+	}{
+		{"as expected", flow + "executed safe", exitOK, "ok ", ""},
+		{"it ran", flow + "blocked drift", exitChanged, "WRONG SAFE", ""},
+		{"it did not run", strings.Replace(flow, "answer: yes", "answer: no", 1) + "executed safe", exitCheckFailed, "otherwise", ""},
+		{"a key that is none", flow + "executed safe\nworlds: {}", exitError, "", "field worlds not found"},
+		{"no steps", "config: {}\nexpect: none", exitError, "", "steps is missing"},
+		{"a mistake in the configuration", strings.Replace(flow, "tools: [buy]", "tool: [buy]", 1) + "none", exitError, "", `guard.tool: unknown key; did you mean "tools"?`},
+		{"nobody was asked", strings.Replace(flow, "model: [get: {name: Desk}, buy: {item: Desk}]", "model: [Hello.]", 1) + "none", exitError, "", "nobody was asked anything"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(dir, strings.ReplaceAll(test.name, " ", "_")+".yaml")
+			if err := os.WriteFile(path, []byte(test.file), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			code, stdout, stderr := in(t, nil, "test", path)
+			if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {
+				t.Errorf("exit code %d, want %d\nstdout, want %q:\n%s\nstderr, want %q:\n%s", code, test.code, test.stdout, stdout, test.stderr, stderr)
+			}
+		})
+	}
+	code, stdout, _ := in(t, nil, "test", filepath.Join(dir, "it_ran.yaml"), "--output", "json")
+	var list []flowRun
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != exitChanged || len(list) != 1 || !list[0].WrongSafe {
+		t.Errorf("exit code %d, error %v, %+v; want one wrong safe", code, err, list)
+	}
+	if code, _, stderr := in(t, nil, "test", t.TempDir()); code != exitUsage || !strings.Contains(stderr, "has no flow") {
+		t.Errorf("an empty folder: exit code %d, %s", code, stderr)
+	}
+}
