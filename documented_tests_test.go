@@ -17,7 +17,7 @@ import (
 )
 
 // testNames returns the names of all tests and fuzz targets of both modules, with the
-// file that one of each name is in.
+// file that one of each name is in. A flow has the name of its file below tests/flows.
 func testNames(t *testing.T) map[string]string {
 	t.Helper()
 	names := make(map[string]string)
@@ -30,6 +30,11 @@ func testNames(t *testing.T) map[string]string {
 				return filepath.SkipDir
 			}
 			return nil
+		}
+		if flow, ok := strings.CutPrefix(filepath.ToSlash(path), "tests/flows/"); ok {
+			if flow, ok := strings.CutSuffix(flow, ".yaml"); ok {
+				names[flow] = path
+			}
 		}
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil

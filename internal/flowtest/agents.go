@@ -107,7 +107,12 @@ func (r *run) callText(ctx agent.Context, name string, args map[string]any) (str
 func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, error) {
 	r.mu.Lock()
 	l := r.looks[name]
+	r.calls[name]++
 	r.mu.Unlock()
+	c := ctx.ToolConfirmation()
+	if l.Guard == "asks" && c == nil {
+		return map[string]any{"status": "waiting"}, ctx.RequestConfirmation("Shall I?", nil)
+	}
 	artifact := ""
 	if l.Loads != "" {
 		loaded, err := ctx.Artifacts().Load(ctx, fmt.Sprint(args[l.Loads]))
@@ -128,6 +133,9 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 	}
 	s := r.place.scopeOf(args, state, artifact)
+	if c != nil {
+		s["answer"] = c.Payload
+	}
 	for _, d := range l.Declares {
 		e, err := entityOf(s, d, attributesOf(r.flow.cfg.Extract, d.Type))
 		if err == nil {
@@ -141,7 +149,7 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 	if err != nil {
 		return nil, err
 	}
-	if r.isGuarded(name) {
+	if r.flow.isGuarded(name) {
 		r.effect(name, args)
 	}
 	if l.World != nil {
@@ -272,6 +280,9 @@ func (r *run) makeLLM(s shape, below []agent.Agent) (agent.Agent, error) {
 		cfg.Mode = llmagent.ModeTask
 	case "single_turn":
 		cfg.Mode = llmagent.ModeSingleTurn
+	}
+	if s.Alone {
+		cfg.IncludeContents = llmagent.IncludeContentsNone
 	}
 	for _, name := range s.Tools {
 		t, ok := r.tools[name]
@@ -404,7 +415,7 @@ func (a *actor) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 			if name == "transfer" {
 				name, args = "transfer_to_agent", map[string]any{"agent_name": args["to"]}
 			}
-			if req.Tools[name] == nil {
+			if req.Tools[name] == nil && !strings.HasPrefix(name, "adk_") { // a model can make up a request of ADK
 				a.run.mistaken(fmt.Errorf("the model of %s calls %s, which it does not have", a.agent, name))
 			}
 			parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.id, Name: name, Args: args}})

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Flow is a flow as [Load] reads it. It holds no state: it may run many times, at once.
@@ -56,6 +58,10 @@ type spec struct {
 	Agents   []shape          `yaml:"agents"` // others, which tools run
 	Steps    []step           `yaml:"steps"`
 	Expect   lines            `yaml:"expect"`
+	// Ways has a test run the flow once for each way to guard a tool; see [Flow.Ways].
+	Ways bool `yaml:"ways"`
+	// Calls is how often tools ran, also for a check.
+	Calls map[string]int `yaml:"calls"`
 	// Effects is how often guarded tools run, where that is not once for each executed call.
 	Effects *int `yaml:"effects"`
 	// Says and Never are words that the texts of the flow have, and do not have.
@@ -65,18 +71,21 @@ type spec struct {
 	WrongToday lines `yaml:"wrong_today"`
 }
 
-// words are words of texts: the hint of requests, what they show beside it, and refusals.
+// words are words of texts: the hint of requests, what they show beside it, refusals, what guarded
+// tools answered, and the log.
 type words struct {
 	Hint    []string `yaml:"hint"`
 	Card    []string `yaml:"card"`
 	Refusal []string `yaml:"refusal"`
+	Result  []string `yaml:"result"`
+	Log     []string `yaml:"log"`
 }
 
 // look is a tool, by the looks of it.
 type look struct {
 	Description string `yaml:"description"`
-	// Guard is how the tool is guarded: protect, confirm, or nothing, if the configuration lists it
-	// or nobody guards it.
+	// Guard is how the tool is guarded: protect, confirm, asks, or nothing, if the configuration lists
+	// it or nobody guards it.
 	Guard string `yaml:"guard"`
 	// Cases are results by arguments; the first counts whose arguments the call has. Where none does,
 	// the other keys of the tool count.
@@ -125,6 +134,7 @@ type shape struct {
 	Of    []shape  `yaml:"of"`    // agents below, or the nodes of a workflow, one after the other
 	Times uint     `yaml:"times"` // of a loop
 	Mode  string   `yaml:"mode"`  // of an llm: task or single_turn
+	Alone bool     `yaml:"alone"` // an llm whose model reads nothing of what was before
 	// Result is what a node with the kind output hands on, or what an ask shows.
 	Result any `yaml:"result"`
 }
@@ -160,6 +170,7 @@ type step struct {
 
 type event struct {
 	Author string `yaml:"author"`
+	Turn   string `yaml:"turn"` // last: that of the last event
 	Parts  []part `yaml:"parts"`
 }
 
@@ -313,14 +324,52 @@ func (f *Flow) mayBeInvalid() bool {
 	return slices.Contains(f.Expect, unstarted) || slices.Contains(f.WrongToday, unstarted)
 }
 
+// Ways returns the flow itself; or, if it has the key ways, the flow in each way to guard a tool, by
+// the name of the way: one that asks by itself, for ADK or inside, needs a rule that reads its
+// arguments.
+func (f *Flow) Ways() map[string]*Flow {
+	if !f.spec.Ways {
+		return map[string]*Flow{"": f}
+	}
+	out := make(map[string]*Flow)
+	for name, way := range map[string]look{
+		"listed": {}, "protected": {Guard: "protect"}, "streaming": {Guard: "protect", Streams: true}, "covered": {Guard: "confirm"}, "asking inside": {Guard: "asks"},
+	} {
+		g := *f
+		g.Tools = maps.Clone(f.Tools)
+		var listed []string
+		for name, l := range f.Tools {
+			if f.isGuarded(name) {
+				changed := *l
+				changed.Guard, changed.Streams = way.Guard, way.Streams
+				g.Tools[name] = &changed
+				listed = append(listed, name)
+			}
+		}
+		if g.cfg.Guard.Tools = nil; way.Guard == "" {
+			g.cfg.Guard.Tools = listed
+		}
+		out[name] = &g
+	}
+	return out
+}
+
+// isGuarded reports whether calls of a tool count as effects.
+func (f *Flow) isGuarded(name string) bool {
+	if l := f.Tools[name]; l != nil && l.Guard != "" {
+		return true
+	}
+	return slices.ContainsFunc(f.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
+}
+
 // check reports what a flow lacks.
 func (f *Flow) check() error {
 	for name, l := range f.Tools {
 		if l == nil {
 			return fmt.Errorf("tools.%s is empty: say what the tool does, such as {result: {ok: true}}", name)
 		}
-		if !slices.Contains([]string{"", "protect", "confirm"}, l.Guard) {
-			return fmt.Errorf("tools.%s.guard is %q: use protect, or confirm, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
+		if !slices.Contains([]string{"", "protect", "confirm", "asks"}, l.Guard) {
+			return fmt.Errorf("tools.%s.guard is %q: use protect, confirm or asks, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
 		}
 	}
 	if len(f.Steps) == 0 {

@@ -25,6 +25,7 @@ type Result struct {
 	// answered, results, requests, effects.
 	Trace []string
 	words words
+	calls map[string]int // runs of each tool
 }
 
 // Call is how one guarded call ended.
@@ -58,7 +59,9 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 			known[id+" "+a.ConfirmationID] = a
 		}
 	}
-	out := &Result{Effects: len(r.effects), Trace: r.trace, words: r.words}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := &Result{Effects: len(r.effects), Trace: r.trace, words: r.words, calls: r.calls}
 	refused := r.refused
 	for i := 0; i <= len(r.asked); i++ {
 		for len(refused) > 0 && refused[0].after <= i {
@@ -208,6 +211,11 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 	if effects >= 0 && r.Effects != effects {
 		faults = append(faults, fmt.Sprintf("guarded tools ran %d times, want %d", r.Effects, effects))
 	}
+	for name, n := range f.Calls {
+		if r.calls[name] != n {
+			faults = append(faults, fmt.Sprintf("%s ran %d times, want %d", name, r.calls[name], n))
+		}
+	}
 	for _, text := range r.words.Hint {
 		if said, ok := strings.CutPrefix(text, "\x00"); ok {
 			faults = append(faults, said)
@@ -220,6 +228,8 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 		{"hint", r.words.Hint, f.Says.Hint, f.Never.Hint},
 		{"card", r.words.Card, f.Says.Card, f.Never.Card},
 		{"refusal", r.words.Refusal, f.Says.Refusal, f.Never.Refusal},
+		{"result", r.words.Result, f.Says.Result, f.Never.Result},
+		{"log", r.words.Log, f.Says.Log, f.Never.Log},
 	} {
 		all := strings.Join(kind.texts, "\n")
 		for _, w := range kind.want {

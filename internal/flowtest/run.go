@@ -5,11 +5,13 @@ package flowtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +27,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -61,6 +62,7 @@ type run struct {
 	asked   []*request
 	refused []*refusal
 	effects []string
+	calls   map[string]int
 	trace   []string
 	words   words
 	mistake error // of whoever wrote the flow
@@ -87,6 +89,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	r := &run{
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
+		calls: make(map[string]int),
 	}
 	if err = f.invalid; err == nil {
 		err = r.open(ctx)
@@ -122,7 +125,7 @@ func (r *run) open(ctx context.Context) error {
 		}
 	}
 	cfg.Checkers = slices.DeleteFunc(cfg.Checkers, func(c config.Checker) bool { return c.Replay == nil })
-	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithClock(r.now)}
+	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.NewTextHandler(logged{r}, nil))), contextgraph.WithClock(r.now)}
 	for _, typ := range append(checked, r.flow.Checked...) {
 		opts = append(opts, contextgraph.WithChecker(typ, checker{
 			place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now,
@@ -234,6 +237,17 @@ func (r *run) note(format string, args ...any) {
 	r.trace = append(r.trace, fmt.Sprintf(format, args...))
 }
 
+// logged takes the lines of the log.
+type logged struct{ *run }
+
+// Write implements [io.Writer].
+func (l logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.words.Log = append(l.words.Log, string(p))
+	return len(p), nil
+}
+
 func (r *run) mistaken(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -245,14 +259,6 @@ func (r *run) effect(name string, args map[string]any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.effects = append(r.effects, name)
-}
-
-// isGuarded reports whether calls of a tool count as effects.
-func (r *run) isGuarded(name string) bool {
-	if l := r.flow.Tools[name]; l != nil && l.Guard != "" {
-		return true
-	}
-	return slices.ContainsFunc(r.flow.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
 }
 
 // nextMove takes the next move of an agent.
@@ -338,8 +344,17 @@ func (r *run) forge(ctx context.Context, id string, events []event) error {
 		resp = &session.GetResponse{Session: created.Session}
 	}
 	for _, e := range events {
-		ev := session.NewEvent(ctx, "forged")
+		turn := "forged"
+		if e.Turn == "last" {
+			turn = resp.Session.Events().At(resp.Session.Events().Len() - 1).InvocationID
+		}
+		ev := session.NewEvent(ctx, turn)
 		ev.Author, ev.Content = e.Author, contentOf(e.Parts)
+		for _, p := range e.Parts {
+			if p.Call != nil && strings.HasPrefix(p.Call.Name, "adk_") { // a request of ADK waits
+				ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, p.Call.ID)
+			}
+		}
 		if err := r.sessions.AppendEvent(ctx, resp.Session, ev); err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
@@ -518,15 +533,23 @@ func shownIn(confirmation any) (hint, card string) {
 
 func (r *run) seeResult(fr *genai.FunctionResponse) {
 	r.note("RESULT  %s %s", fr.Name, jsonOf(fr.Response))
-	if fr.Response["status"] != "blocked" || !r.isGuarded(fr.Name) {
+	if !r.flow.isGuarded(fr.Name) {
 		return
+	}
+	result, streamed := fr.Response, map[string]any(nil)
+	if text, ok := result["error"].(string); ok && json.Unmarshal([]byte(text), &streamed) == nil {
+		result = streamed // the refusal of a tool that streams
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.words.Refusal = append(r.words.Refusal, jsonOf(fr.Response))
+	r.words.Result = append(r.words.Result, jsonOf(result))
+	if result["status"] != "blocked" {
+		return
+	}
+	r.words.Refusal = append(r.words.Refusal, jsonOf(result))
 	asked := slices.ContainsFunc(r.asked, func(q *request) bool { return q.call == fr.ID })
-	if fr.Response["approval_id"] == nil || !asked { // a refusal may name the approval of an earlier call
-		r.refused = append(r.refused, &refusal{after: len(r.asked), tool: fr.Name, result: fr.Response})
+	if result["approval_id"] == nil || !asked { // a refusal may name the approval of an earlier call
+		r.refused = append(r.refused, &refusal{after: len(r.asked), tool: fr.Name, result: result})
 	}
 }
 
