@@ -21,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -290,7 +289,7 @@ func decodeBytes(path string, data []byte, to any) error {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(to); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %s", path, strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "in type flowtest.spec", "in a flow"))
+		return fmt.Errorf("%s: %s", path, plainly(err))
 	}
 	return nil
 }
@@ -360,23 +359,4 @@ func (f *Flow) isGuarded(name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
-}
-
-// check reports what a flow lacks.
-func (f *Flow) check() error {
-	for name, l := range f.Tools {
-		if l == nil {
-			return fmt.Errorf("tools.%s is empty: say what the tool does, such as {result: {ok: true}}", name)
-		}
-		if !slices.Contains([]string{"", "protect", "confirm", "asks"}, l.Guard) {
-			return fmt.Errorf("tools.%s.guard is %q: use protect, confirm or asks, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
-		}
-	}
-	if len(f.Steps) == 0 {
-		return errors.New("steps is missing: say what happens, such as - user: buy a desk")
-	}
-	if len(f.Expect) == 0 {
-		return errors.New("expect is missing: say how the guarded calls end, such as executed safe; or none")
-	}
-	return nil
 }

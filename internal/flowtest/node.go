@@ -202,10 +202,16 @@ func (a *answers) UnmarshalYAML(n *yaml.Node) error {
 	for _, n := range list {
 		var one answer
 		switch {
-		case n.Kind == yaml.ScalarNode && n.Value == "yes":
+		case n.Kind == yaml.ScalarNode && (n.Value == "yes" || n.Value == "true"):
 			one.Yes = true
-		case n.Kind == yaml.ScalarNode && n.Value == "no":
+		case n.Kind == yaml.ScalarNode && (n.Value == "no" || n.Value == "false"):
 		case n.Kind == yaml.MappingNode:
+			if err := checkKeys(n, "yes", "to", "change", "reason", "override", "payload"); err != nil {
+				return err
+			}
+			if indexOf(n, "yes") < 0 {
+				return fmt.Errorf("line %d: an answer with words says yes: true or yes: false", n.Line)
+			}
 			if err := n.Decode(&one); err != nil {
 				return err
 			}

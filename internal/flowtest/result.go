@@ -35,8 +35,10 @@ type Call struct {
 	State string
 	// Verdict is that of the last check, "" without one.
 	Verdict string
-	// Reasons are the codes of what it found, and of the refusal.
+	// Reasons are the codes of what it found, and of the refusal. Details say why it could not be
+	// checked.
 	Reasons []string
+	Details []string
 }
 
 // String returns the call as an expectation writes it.
@@ -118,8 +120,8 @@ func reasonsIn(report []byte) []string {
 	return slices.Compact(out)
 }
 
-// matches reports whether calls end as the lines say. A line has a state, a verdict where there is
-// one, and any of the reasons; a tool and a colon may stand before it. The line none is for no call.
+// matches reports whether calls end as the lines say. A line has a state, a verdict, and any of the
+// reasons; what it leaves out may be anything; a tool and a colon may stand before it. The line none is for no call.
 func (l lines) matches(calls []Call) bool {
 	if len(l) == 1 && l[0] == "none" {
 		return len(calls) == 0
@@ -147,8 +149,8 @@ func (c Call) is(line string) bool {
 		return false
 	}
 	want = want[1:]
-	if c.Verdict != "" {
-		if len(want) == 0 || want[0] != c.Verdict {
+	if c.Verdict != "" && len(want) > 0 {
+		if want[0] != c.Verdict {
 			return false
 		}
 		want = want[1:]
@@ -176,7 +178,7 @@ func (f *Flow) FaultsToday(r *Result) []string {
 	if f.WrongToday == nil {
 		return f.Faults(r)
 	}
-	if slices.Equal(f.WrongToday, lines{"otherwise"}) && f.Faults(r) != nil {
+	if slices.Equal(f.WrongToday, lines{otherwise}) && f.Faults(r) != nil {
 		return nil
 	}
 	if f.WrongToday.matches(r.Calls) {

@@ -37,9 +37,6 @@ const (
 	sessionID = "s1"
 )
 
-// unstarted is how a flow ends whose configuration is an error when the program starts.
-const unstarted = "unstarted"
-
 // run is a flow under way.
 type run struct {
 	flow      *Flow
