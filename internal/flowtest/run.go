@@ -92,7 +92,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 		err = r.open(ctx)
 	}
 	if err != nil && f.mayBeInvalid() {
-		return &Result{Calls: []Call{{State: unstarted}}, words: words{Refusal: []string{err.Error()}}}, nil
+		return &Result{Calls: []Call{{State: unstarted}}, Trace: []string{err.Error()}, words: words{Refusal: []string{err.Error()}}}, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
