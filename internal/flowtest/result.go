@@ -294,6 +294,3 @@ func (f *Flow) Table(r *Result) string {
 	fmt.Fprintf(&b, "\n%s", strings.Join(r.Trace, "\n"))
 	return b.String()
 }
-
-// story is the trace so far.
-func (r *run) story() string { return strings.Join(r.trace, "\n") }

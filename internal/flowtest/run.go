@@ -92,7 +92,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 		err = r.open(ctx)
 	}
 	if err != nil && f.mayBeInvalid() {
-		return &Result{Calls: []Call{{State: unstarted}}, words: words{Refusal: []string{err.Error()}}}, nil
+		return &Result{Calls: []Call{{State: unstarted}}, Trace: []string{err.Error()}, words: words{Refusal: []string{err.Error()}}}, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
@@ -376,9 +376,9 @@ func contentOf(parts []part) *genai.Content {
 
 // turn sends the message of a step, if it has one.
 func (r *run) turn(ctx context.Context, id string, s step) error {
-	msg, err := r.message(s)
-	if err != nil || msg == nil {
-		return err
+	msg := r.message(s)
+	if msg == nil {
+		return nil
 	}
 	if !slices.Contains(r.ids, id) {
 		r.ids = append(r.ids, id)
@@ -418,45 +418,41 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 }
 
 // message returns the message of a step; nil if it has none.
-func (r *run) message(s step) (*genai.Content, error) {
+func (r *run) message(s step) *genai.Content {
 	switch {
 	case s.User != "":
-		return genai.NewContentFromText(s.User, genai.RoleUser), nil
+		return genai.NewContentFromText(s.User, genai.RoleUser)
 	case s.Send != nil:
-		return contentOf(s.Send), nil
-	case s.Answer == nil:
-		return nil, nil
+		return contentOf(s.Send)
 	}
 	c := &genai.Content{Role: genai.RoleUser}
 	for _, a := range s.Answer {
-		q, err := r.openRequest(a.To)
-		if err != nil {
-			return nil, err
+		if q := r.openRequest(a.To); q != nil {
+			c.Parts = append(c.Parts, &genai.Part{FunctionResponse: q.reply(a)})
+		} else {
+			r.note("CLIENT  has nothing to answer")
 		}
-		c.Parts = append(c.Parts, &genai.Part{FunctionResponse: q.reply(a)})
 	}
-	return c, nil
+	if len(c.Parts) == 0 {
+		return nil
+	}
+	return c
 }
 
-// openRequest returns the request with the number, or the oldest that has no answer.
-func (r *run) openRequest(number int) (*request, error) {
-	if number > len(r.asked) {
-		return nil, fmt.Errorf("answer: to is %d, and %d requests were made:\n%s", number, len(r.asked), r.story())
-	}
-	if number > 0 {
-		r.asked[number-1].answered = true
-		return r.asked[number-1], nil
-	}
-	for _, q := range r.asked {
-		if !q.answered {
-			q.answered = true
-			return q, nil
+// openRequest returns the request with the number, or the oldest that has no answer, or the last one
+// again; nil where there is none.
+func (r *run) openRequest(number int) *request {
+	at := number - 1
+	if number == 0 {
+		if at = slices.IndexFunc(r.asked, func(q *request) bool { return !q.answered }); at < 0 {
+			at = len(r.asked) - 1
 		}
 	}
-	if n := len(r.asked); n > 0 {
-		return r.asked[n-1], nil // again
+	if at < 0 || at >= len(r.asked) {
+		return nil
 	}
-	return nil, fmt.Errorf("answer: nobody was asked anything:\n%s", r.story())
+	r.asked[at].answered = true
+	return r.asked[at]
 }
 
 // reply returns the answer as a client sends it.
