@@ -26,7 +26,9 @@ type flowRun struct {
 	// WrongSafe says that an effect ran, or a verdict is safe, against the expectation.
 	WrongSafe bool     `json:"wrong_safe"`
 	Faults    []string `json:"faults"` // nothing if the flow ended as expected
-	trace     string
+	// Error says why the flow could not be run.
+	Error string `json:"error,omitempty"`
+	trace string
 }
 
 func (a *app) testCommand() *cobra.Command {
@@ -37,8 +39,10 @@ func (a *app) testCommand() *cobra.Command {
 		Long: `test runs flows: files that say what an agent reads and does, what a person answers, what changes
 in between, and how each guarded call has to end. It needs no agent and no model, and asks no source
 of the configuration: the world of the flow answers for HTTP, SQL and Go checkers. A folder stands
-for the flows in it. It ends with
+for the flows in it. The configuration is that of --config, or contextgraph.yaml in the folder of the
+flow or in one above it; a flow may have its own. It ends with
   0    each flow ended as it says
+  1    a flow could not be run: it has a mistake
   3    a guarded tool ran, or a check was safe, where the flow says that it must not
   4    a flow ended otherwise than it says, such as a needless no
 docs/try-your-policy.md explains flows; contextgraph init --from SESSION --flows DIR makes two.`,
@@ -65,10 +69,12 @@ func (a *app) test(ctx context.Context, names []string, trace bool) error {
 	list := make([]flowRun, len(paths))
 	code := exitOK
 	for i, path := range paths {
-		if list[i], err = a.runFlow(ctx, path, filepath.Join(scratch, fmt.Sprint(i, ".db"))); err != nil {
-			return err
-		}
+		list[i] = a.runFlow(ctx, path, filepath.Join(scratch, fmt.Sprint(i, ".db")))
 		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case list[i].Error != "" || code == exitError:
+			code = exitError
 		case list[i].WrongSafe:
 			code = exitChanged
 		case len(list[i].Faults) > 0 && code == exitOK:
@@ -108,30 +114,52 @@ func flowFiles(names []string) (paths []string, err error) {
 }
 
 // runFlow runs one flow on a journal of its own.
-func (a *app) runFlow(ctx context.Context, path, journal string) (flowRun, error) {
-	f, err := flowtest.Load(path, cmp.Or(a.configPath, defaultConfig))
+func (a *app) runFlow(ctx context.Context, path, journal string) flowRun {
+	out := flowRun{Flow: path, Expected: []string{}, Ended: []string{}, Faults: []string{}}
+	f, err := flowtest.Load(path, cmp.Or(a.configPath, configBeside(path)))
 	if err != nil {
-		return flowRun{}, err
+		out.Error = err.Error()
+		return out
 	}
+	out.About, out.Expected = f.About, f.Expect
 	r, err := f.Run(ctx, journal)
-	if err != nil {
-		return flowRun{}, err
-	}
-	out := flowRun{
-		Flow: path, About: f.About, Expected: f.Expect, Ended: []string{}, WrongSafe: f.WrongSafe(r), Faults: append([]string{}, f.Faults(r)...),
-		trace: strings.Join(r.Trace, "\n"),
+	if err = errors.Join(err, os.Remove(journal)); err != nil {
+		out.Error = err.Error()
+		return out
 	}
 	for _, c := range r.Calls {
 		out.Ended = append(out.Ended, c.String())
 	}
-	return out, errors.Join(os.Remove(journal))
+	out.WrongSafe, out.trace = f.WrongSafe(r), strings.Join(r.Trace, "\n")
+	out.Faults = append(out.Faults, f.Faults(r)...)
+	return out
+}
+
+// configBeside returns the configuration in the folder of a flow or in the nearest one above it, "" if
+// there is none.
+func configBeside(flow string) string {
+	dir, err := filepath.Abs(filepath.Dir(flow))
+	for err == nil {
+		path := filepath.Join(dir, defaultConfig)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			break
+		}
+		dir = above
+	}
+	return ""
 }
 
 func flowsTable(t *table, list []flowRun, trace bool) {
-	t.columns([]string{"", "FLOW", "EXPECTED", "ENDED"}, 1)
+	t.columns([]string{"", "FLOW", "EXPECTED", "ENDED"}, 3, 2)
 	for _, r := range list {
 		mark := cell{"ok", green}
 		switch {
+		case r.Error != "":
+			mark = cell{"mistake", red}
 		case r.WrongSafe:
 			mark = cell{"WRONG SAFE", red}
 		case len(r.Faults) > 0:
@@ -140,7 +168,9 @@ func flowsTable(t *table, list []flowRun, trace bool) {
 		t.row(mark, r.Flow, strings.Join(r.Expected, ", "), strings.Join(r.Ended, ", "))
 	}
 	for _, r := range list {
-		if len(r.Faults) > 0 || trace {
+		if r.Error != "" {
+			t.line(r.Error)
+		} else if len(r.Faults) > 0 || trace {
 			t.line(cell{r.Flow + ":", bold}, " ", strings.Join(append([]string{r.About}, r.Faults...), "; "))
 		}
 		if trace {

@@ -75,10 +75,19 @@ expect: `
 		{"as expected", flow + "executed safe", exitOK, "ok ", ""},
 		{"it ran", flow + "blocked drift", exitChanged, "WRONG SAFE", ""},
 		{"it did not run", strings.Replace(flow, "answer: yes", "answer: no", 1) + "executed safe", exitCheckFailed, "otherwise", ""},
-		{"a key that is none", flow + "executed safe\nworlds: {}", exitError, "", "field worlds not found"},
-		{"no steps", "config: {}\nexpect: none", exitError, "", "steps is missing"},
-		{"a mistake in the configuration", strings.Replace(flow, "tools: [buy]", "tool: [buy]", 1) + "none", exitError, "", `guard.tool: unknown key; did you mean "tools"?`},
-		{"nobody was asked", strings.Replace(flow, "model: [get: {name: Desk}, buy: {item: Desk}]", "model: [Hello.]", 1) + "none", exitError, "", "nobody was asked anything"},
+		{"a key that is none", flow + "executed safe\nworlds: {}", exitError, `unknown key "worlds" in a flow`, ""},
+		{"no steps", "config: {}\nexpect: none", exitError, "steps is missing", ""},
+		{"a mistake in the configuration", strings.Replace(flow, "tools: [buy]", "tool: [buy]", 1) + "none", exitError, `guard.tool: unknown key; did you mean "tools"?`, ""},
+		{"nothing is guarded", strings.Replace(flow, "tools: [buy]", "tools: [bye]", 1) + "blocked", exitError, "no tool of the flow is guarded: guard.tools of the configuration has bye; use one of buy, get", ""},
+		{"a state that is none", flow + "excuted safe", exitError, "did you mean executed?", ""},
+		{"a verdict that is none", flow + "executed saef", exitError, "did you mean safe?", ""},
+		{"a state alone", flow + "executed", exitOK, "ok ", ""},
+		{"an answer that is none", strings.Replace(flow, "answer: yes", "answer: {yess: true}", 1) + "none", exitError, `unknown key "yess"; did you mean yes?`, ""},
+		{"a type that nothing has", strings.Replace(flow, "answer: yes", "world: {Prduct: {}}", 1) + "none", exitError, "step 2: world has no Prduct: did you mean Product?", ""},
+		{"a source that nothing has", strings.Replace(flow, "answer: yes", "down: [Prduct]", 1) + "none", exitError, "did you mean Product?", ""},
+		{"a result of nothing", strings.Replace(flow, "=Product.{name}", "=Produkt.{name}", 1) + "none", exitError, "tools.get: =Produkt.{name}: the world has no Produkt: did you mean Product?", ""},
+		{"an argument that is missing", strings.Replace(flow, "get: {name: Desk}", "get: {nam: Desk}", 1) + "none", exitError, "the call has no argument name", ""},
+		{"a tool that is none", strings.Replace(flow, "get: {name: Desk}", "gte: {name: Desk}", 1) + "none", exitError, "calls gte, which it does not have", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(dir, strings.ReplaceAll(test.name, " ", "_")+".yaml")

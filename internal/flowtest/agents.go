@@ -146,6 +146,9 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 	}
 	result, err := l.answer(s, args)
+	if wrong := (*slip)(nil); errors.As(err, &wrong) {
+		r.mistaken(fmt.Errorf("tools.%s: %w", name, wrong))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -175,11 +178,20 @@ func (l *look) answer(s scope, args map[string]any) (any, error) {
 	if text != "" {
 		return nil, errors.New(text)
 	}
+	for _, path := range references(result) {
+		_, name, ok := strings.Cut(path, "{")
+		if name, _, _ = strings.Cut(name, "}"); ok && args[name] == nil {
+			return nil, &slip{fmt.Errorf("=%s: the call has no argument %s", path, name)}
+		}
+	}
 	if result = s.fill(result); result == nil {
 		result = map[string]any{"found": false}
 	}
 	return result, nil
 }
+
+// slip is a mistake of whoever wrote the flow.
+type slip struct{ error }
 
 // covers reports whether args have all of want.
 func covers(args, want map[string]any) bool {

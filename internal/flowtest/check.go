@@ -57,7 +57,20 @@ func (f *Flow) check() error {
 	if f.invalid != nil {
 		return nil
 	}
-	return f.checkWorld()
+	return errors.Join(f.checkGuard(), f.checkWorld())
+}
+
+// checkGuard reports a flow whose calls nobody guards.
+func (f *Flow) checkGuard() error {
+	names := slices.Sorted(maps.Keys(f.Tools))
+	switch {
+	case slices.ContainsFunc(names, f.isGuarded), len(f.cfg.Guard.Inputs) > 0, slices.Contains(f.Expect, "none"), slices.Contains(f.Expect, unguarded):
+		return nil
+	case len(f.cfg.Guard.Tools) == 0:
+		return errors.New("no tool of the flow is guarded: name one in guard.tools of the configuration, or give it guard: protect")
+	}
+	first := f.cfg.Guard.Tools[0]
+	return fmt.Errorf("no tool of the flow is guarded: guard.tools of the configuration has %s; %s", strings.Join(f.cfg.Guard.Tools, ", "), meant(first, names))
 }
 
 // checkLine reports a word of a line that is none.

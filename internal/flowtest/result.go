@@ -79,7 +79,9 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 			out.Calls = append(out.Calls, Call{Tool: q.tool, State: "unguarded"})
 			continue
 		}
-		out.Calls = append(out.Calls, Call{Tool: q.tool, State: string(a.State), Verdict: a.Verdict, Reasons: reasonsIn(a.Report)})
+		c := Call{Tool: q.tool, State: string(a.State), Verdict: a.Verdict}
+		c.Reasons, c.Details = foundIn(a.Report)
+		out.Calls = append(out.Calls, c)
 	}
 	return out, nil
 }
@@ -89,35 +91,38 @@ func refusedCall(f *refusal) Call {
 	c.Verdict, _ = f.result["verdict"].(string)
 	code, _ := f.result["reason"].(string)
 	data, _ := json.Marshal(f.result)
-	c.Reasons = append(reasonsIn(data), code)
-	if c.Verdict == code {
-		c.Reasons = c.Reasons[:len(c.Reasons)-1]
+	c.Reasons, c.Details = foundIn(data)
+	if c.Verdict != code {
+		c.Reasons = append(c.Reasons, code)
 	}
 	return c
 }
 
-// reasonsIn returns the codes in a report or a refusal: those of alerts, then those of failures.
-func reasonsIn(report []byte) []string {
+// foundIn returns the codes in a report or a refusal, those of alerts and of failures, and the details
+// of the failures.
+func foundIn(report []byte) (reasons, details []string) {
 	var r struct {
 		Alerts []struct {
 			Drift string `json:"drift_type"`
 		} `json:"alerts"`
 		Failures []struct {
+			Entity string `json:"entity"`
 			Reason string `json:"reason"`
+			Detail string `json:"detail"`
 		} `json:"failures"`
 	}
 	if json.Unmarshal(report, &r) != nil {
-		return nil
+		return nil, nil
 	}
-	var out []string
 	for _, a := range r.Alerts {
-		out = append(out, a.Drift)
+		reasons = append(reasons, a.Drift)
 	}
 	for _, f := range r.Failures {
-		out = append(out, f.Reason)
+		reasons = append(reasons, f.Reason)
+		details = append(details, strings.TrimPrefix(f.Entity+": ", ": ")+f.Detail)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(reasons)
+	return slices.Compact(reasons), details
 }
 
 // matches reports whether calls end as the lines say. A line has a state, a verdict, and any of the
@@ -209,6 +214,9 @@ func (f *Flow) effectsOf(r *Result) int {
 func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 	if !expect.matches(r.Calls) {
 		faults = append(faults, "the guarded calls end otherwise")
+		for _, c := range r.Calls {
+			faults = append(faults, c.Details...)
+		}
 	}
 	if effects >= 0 && r.Effects != effects {
 		faults = append(faults, fmt.Sprintf("guarded tools ran %d times, want %d", r.Effects, effects))
@@ -257,10 +265,11 @@ func (f *Flow) WrongSafe(r *Result) bool {
 			rest = line
 		}
 		words := strings.Fields(rest)
-		if len(words) > 0 && (Call{State: words[0]}).ran() {
+		runs := len(words) > 0 && (Call{State: words[0]}).ran()
+		if runs {
 			ran++
 		}
-		if len(words) > 1 && words[1] == "safe" {
+		if len(words) > 1 && words[1] == "safe" || len(words) == 1 && runs {
 			safe++
 		}
 	}

@@ -125,7 +125,7 @@ func (r *run) open(ctx context.Context) error {
 	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.NewTextHandler(logged{r}, nil))), contextgraph.WithClock(r.now)}
 	for _, typ := range append(checked, r.flow.Checked...) {
 		opts = append(opts, contextgraph.WithChecker(typ, checker{
-			place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now,
+			place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now, note: r.note,
 			sql: slices.ContainsFunc(r.flow.cfg.Checkers, func(c config.Checker) bool { return c.Type == typ && c.SQL != nil }),
 		}))
 	}

@@ -166,6 +166,7 @@ type checker struct {
 	sql        bool
 	attributes map[string]config.Attribute
 	now        func() time.Time
+	note       func(format string, args ...any) // writes into the trace
 }
 
 // Check implements [safety.Checker].
@@ -194,7 +195,9 @@ func (c checker) Check(_ context.Context, e entity.Canonical) (safety.State, err
 	for name, value := range row {
 		v, err := valueOf(value, c.attributes[name])
 		if err != nil {
-			return safety.State{}, fmt.Errorf("world.%s.%s.%s: %w", c.typ, e.Value, name, err)
+			err = fmt.Errorf("world.%s.%s.%s: %w", c.typ, e.Value, name, err)
+			c.note("CHECK   %v", err)
+			return safety.State{}, err
 		}
 		state.Attributes[name] = v
 	}
