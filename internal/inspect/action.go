@@ -23,8 +23,10 @@ const (
 // action says in a sentence what a yes lets happen, or what came of it.
 func (q *request) action() string {
 	switch {
+	case q.Kind == kindInput:
+		return "The agent asks for an input: answer it where the agent is used."
 	case q.Kind != KindConfirmation:
-		return fmt.Sprintf("The agent asks for an %s: answer it where the agent is used.", q.Kind)
+		return fmt.Sprintf("The agent asks for a %s: answer it where the agent is used.", q.Kind)
 	case q.Tool == "":
 		return ""
 	}

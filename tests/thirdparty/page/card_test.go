@@ -153,10 +153,13 @@ func TestSeveralRequests(t *testing.T) {
 
 // A request for an input or a credential says where it is answered.
 func TestOtherKinds(t *testing.T) {
-	for _, kind := range []string{"input", "credential"} {
+	for kind, action := range map[string]string{
+		"input":      "The agent asks for an input: answer it where the agent is used.",
+		"credential": "The agent asks for a credential: answer it where the agent is used.",
+	} {
 		s := demoRecords(t)[0]
 		a := &s.Approvals[0]
-		*a = inspect.Approval{ID: a.ID, Session: a.Session, ConfirmationID: a.ConfirmationID, Kind: kind, Agent: "clerk", Span: a.Span, Status: inspect.StatusPending, Hint: "Which account?", RequestedAt: a.RequestedAt, Explanation: "It waits for a human."}
+		*a = inspect.Approval{ID: a.ID, Session: a.Session, ConfirmationID: a.ConfirmationID, Kind: kind, Agent: "clerk", Span: a.Span, Status: inspect.StatusPending, Hint: "Which account?", Action: action, RequestedAt: a.RequestedAt, Explanation: "It waits for a human."}
 		p := open(t, pageOf(t, s)+"#s="+s.Session.App+"/"+s.Session.User+"/"+s.Session.ID)
 		p.shows(card, "The agent asks for", kind, "Answer it where the agent is used", "Which account?")
 		p.holds(`document.querySelectorAll("#panel-approvals .decide button, #panel-approvals .check-now").length === __t.all(".x").length + document.querySelectorAll("#panel-approvals [hidden] .check-now").length`)
