@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/flowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
@@ -27,7 +28,10 @@ func TestFlows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range paths {
+	for i, path := range paths {
+		if testsize.Race && i%8 > 0 { // the detector sees nothing more in more flows
+			continue
+		}
 		t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".yaml"), func(t *testing.T) {
 			t.Parallel()
 			f, err := flowtest.Load(path, "")
