@@ -122,6 +122,9 @@ func BenchmarkStream(b *testing.B) {
 		{"answers=200ms/rows=50000/source=journal", 50_000, 200 * time.Millisecond, true},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
+			if testing.Short() {
+				bench.rows /= 25
+			}
 			var j *journal.Journal
 			events := make([]record.Event, bench.rows)
 			var bytes int

@@ -21,7 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// longJournal opens a journal with some 50 rows a session: 120,000 rows, or with
+// longJournal opens a journal with some 50 rows a session: 120,000 rows, with -short 24,000, or with
 // CONTEXTGRAPH_BENCH_JOURNAL 1,000,000, which are kept there.
 func longJournal(b *testing.B) *journal.Journal {
 	b.Helper()
@@ -29,6 +29,9 @@ func longJournal(b *testing.B) *journal.Journal {
 	fresh, longSessions := path == "", 20_500
 	if fresh {
 		longSessions = 2_500
+		if testing.Short() {
+			longSessions = 500
+		}
 		path = journaltest.Path(b)
 	} else if _, err := os.Stat(path); err != nil {
 		fresh = true

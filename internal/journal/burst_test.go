@@ -63,11 +63,15 @@ func BenchmarkBurst(b *testing.B) {
 	for _, sessions := range []int{50, 10_000} {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
 			const writers = 8
+			size := 100_000
+			if testing.Short() {
+				size = 20_000
+			}
 			var appended, landed time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				j := openJournal(b, nil)
-				rows := burst(100_000, sessions, 100_000*1400)
+				rows := burst(size, sessions, int64(size)*1400)
 				b.StartTimer()
 				begin := time.Now()
 				var wg sync.WaitGroup

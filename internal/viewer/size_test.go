@@ -190,9 +190,17 @@ func servedSession(tb testing.TB, h http.Handler) []byte {
 	return w.Body.Bytes()
 }
 
+// sizes are the spans of the sessions that benchmarks make.
+func sizes() []int {
+	if testing.Short() {
+		return []int{1_000}
+	}
+	return []int{1_000, 10_000}
+}
+
 // BenchmarkServedSession reports how many bytes that are.
 func BenchmarkServedSession(b *testing.B) {
-	for _, spans := range []int{1_000, 10_000} {
+	for _, spans := range sizes() {
 		b.Run(fmt.Sprint(spans, " spans"), func(b *testing.B) {
 			r := long(b, spans)
 			h, err := viewer.NewHandler(viewer.Options{Source: &source{rows: r.Rows}})
@@ -209,7 +217,7 @@ func BenchmarkServedSession(b *testing.B) {
 }
 
 func BenchmarkPage(b *testing.B) {
-	for _, spans := range []int{1_000, 10_000} {
+	for _, spans := range sizes() {
 		b.Run(fmt.Sprint(spans, " spans"), func(b *testing.B) {
 			seen, err := inspect.New(long(b, spans), noon.Add(24*time.Hour))
 			if err != nil {
