@@ -72,12 +72,13 @@ type spec struct {
 }
 
 // words are words of texts: the hint of requests, what they show beside it, refusals, what guarded
-// tools answered, and the log.
+// tools answered, the reports of checks, and the log.
 type words struct {
 	Hint    []string `yaml:"hint"`
 	Card    []string `yaml:"card"`
 	Refusal []string `yaml:"refusal"`
 	Result  []string `yaml:"result"`
+	Report  []string `yaml:"report"`
 	Log     []string `yaml:"log"`
 }
 

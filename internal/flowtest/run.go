@@ -407,6 +407,15 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		}
 		r.see(id, ev)
 	}
+	if r.flow.Says.Report != nil {
+		approvals, err := r.cg.Approvals(ctx, key(id))
+		if err != nil {
+			return err
+		}
+		for _, a := range approvals {
+			r.words.Report = append(r.words.Report, string(a.Report))
+		}
+	}
 	if s.Asked != nil {
 		got := []string{}
 		for _, q := range r.asked[before:] {
@@ -432,7 +441,10 @@ func (r *run) message(s step) (*genai.Content, error) {
 	}
 	c := &genai.Content{Role: genai.RoleUser}
 	for _, a := range s.Answer {
-		q, err := r.openRequest(a.To)
+		q, err := &request{id: a.ID}, error(nil)
+		if a.ID == "" {
+			q, err = r.openRequest(a.To)
+		}
 		if err != nil {
 			return nil, err
 		}
