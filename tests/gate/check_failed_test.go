@@ -5,7 +5,6 @@ package gate_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -69,26 +68,4 @@ func TestWorldChangesBetweenAnswerAndExecution(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("the world was asked %d times, want twice", calls)
 	}
-}
-
-func TestCheckFailureIsNotFinal(t *testing.T) {
-	down := true
-	h := cgtest.New(t, cgtest.WithChecker(func(context.Context, entity.Canonical) (safety.State, error) {
-		if down {
-			return safety.State{}, errors.New("unreachable")
-		}
-		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{
-			"price": cgtest.Money(t, "$40,000"), "availability": entity.Bool(true),
-		}}, nil
-	}))
-	id, _ := h.Ask(cgtest.SessionID)
-	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "blocked" || got["reason"] != safety.CodeCheckFailed {
-		t.Errorf("buy answered %v, want a structured refusal", got)
-	}
-	h.WantBought(0)
-	down = false
-	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
-		t.Errorf("the second answer came to %v, want it bought", got)
-	}
-	h.WantBought(1)
 }

@@ -13,7 +13,6 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
-	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/tool"
 
@@ -73,44 +72,6 @@ func TestApprovalOfOneToolDoesNotRunAnotherInside(t *testing.T) {
 	h.WantBought(1)
 	if n := inner.Load(); n != 0 {
 		t.Errorf("the protected tool ran %d times on the approval of another", n)
-	}
-}
-
-// On a resume a sequential agent runs its agents anew, and one before the asking one
-// may have a tool of that name.
-func TestApprovalOfOneAgentDoesNotRunAnothersTool(t *testing.T) {
-	h := cgtest.New(t)
-	var firsts, seconds atomic.Int64
-	first := cgtest.NewAgent(t, llmagent.Config{Name: "first", Tools: []tool.Tool{h.CG.Protect(cgtest.CountingTool(t, &firsts))}, Model: &adktest.Model{
-		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return adktest.Text("nothing to do"), nil },
-	}})
-	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
-	})
-	step := 0
-	second := cgtest.NewAgent(t, llmagent.Config{Name: "second", Tools: []tool.Tool{search, h.CG.Protect(cgtest.CountingTool(t, &seconds))}, Model: &adktest.Model{
-		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
-			switch step++; step {
-			case 1:
-				return adktest.Call("search", map[string]any{"query": "routes"}), nil
-			case 2:
-				return adktest.Call("buy", map[string]any{"item": "Strava Sponsored Routes", "count": 1}), nil
-			}
-			return adktest.Text("done"), nil
-		}}})
-	root, err := sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "all", SubAgents: []agent.Agent{first, second}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Serve(root)
-	events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("go"))
-	calls := adktest.Confirmations(events)
-	if len(calls) != 1 {
-		t.Fatalf("%d confirmations, want 1", len(calls))
-	}
-	_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(calls[0].ID, true))
-	if n := firsts.Load(); n != 0 {
-		t.Errorf("the tool of the first agent ran %d times on an approval the second asked for", n)
 	}
 }
 

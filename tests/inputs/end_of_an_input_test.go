@@ -52,20 +52,6 @@ func asking(w *cgtest.Workflow, request string) agent.Agent {
 	return wf
 }
 
-// Of the answers in one message none counts unless all do.
-func TestInputsOfOneMessage(t *testing.T) {
-	w := cgtest.NewWorkflow(t)
-	w.AskInput()
-	both := cgtest.InputAnswer("review-1", "yes")
-	both.Parts = append(both.Parts, cgtest.InputAnswer("review-9", "yes").Parts...)
-	w.WantTurnedAway(both, safety.CodeUnknownRequest)
-	w.WantBought(0)
-	if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err != nil {
-		t.Error(err)
-	}
-	w.WantBought(1)
-}
-
 // A message that another plugin refuses has used its answer up: nobody can tell what of it
 // took place.
 func TestInputRefusedByAnotherPlugin(t *testing.T) {
