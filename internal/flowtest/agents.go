@@ -121,6 +121,10 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 		artifact = loaded.Part.Text
 	}
+	for _, other := range l.Runs {
+		result, err := runTool(r.tools[other], ctx, args)
+		r.note("INSIDE  %s %s %v", other, jsonOf(result), err)
+	}
 	for _, a := range l.Agents {
 		if _, err := r.runAgent(ctx, a, args); err != nil {
 			return nil, err
@@ -161,6 +165,20 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 	}
 	return result, nil
+}
+
+// runTool calls a tool as another tool may, past ADK.
+func runTool(t tool.Tool, ctx agent.Context, args map[string]any) (result map[string]any, err error) {
+	switch t := t.(type) {
+	case runnable:
+		return t.Run(ctx, args)
+	case interface {
+		RunStream(ctx agent.Context, args any) iter.Seq2[string, error]
+	}:
+		for _, err = range t.RunStream(ctx, args) {
+		}
+	}
+	return nil, err
 }
 
 // answer returns what the table of the tool says about the arguments.
@@ -358,12 +376,18 @@ func (r *run) runAgent(ctx agent.Context, name string, args map[string]any) (any
 	return t.Run(ctx, map[string]any{"request": fmt.Sprint(args)})
 }
 
-// changeArgs is the callback of the agents that changes arguments, in place.
-func (r *run) changeArgs(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+// changeArgs is the callback of the agents that changes arguments, in place, or answers for the tool.
+func (r *run) changeArgs(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l := r.looks[t.Name()]; l != nil {
 		maps.Copy(args, asJSON(l.Args))
+		if c := ctx.ToolConfirmation(); c != nil {
+			if l.Payload != nil {
+				c.Payload = l.Payload
+			}
+			return l.Instead, nil
+		}
 	}
 	return nil, nil
 }

@@ -51,13 +51,15 @@ type spec struct {
 	// Checked names types that Go code of the host checks, beside the checkers of the configuration.
 	Checked []string `yaml:"checked"`
 	// Identity has the host authenticate people, with the names that steps give under "as".
-	Identity bool             `yaml:"identity"`
-	World    world            `yaml:"world"`
-	Tools    map[string]*look `yaml:"tools"`
-	Agent    shape            `yaml:"agent"`  // one agent with all tools where it is left out
-	Agents   []shape          `yaml:"agents"` // others, which tools run
-	Steps    []step           `yaml:"steps"`
-	Expect   lines            `yaml:"expect"`
+	Identity bool `yaml:"identity"`
+	// User is whose session it is.
+	User   string           `yaml:"user"`
+	World  world            `yaml:"world"`
+	Tools  map[string]*look `yaml:"tools"`
+	Agent  shape            `yaml:"agent"`  // one agent with all tools where it is left out
+	Agents []shape          `yaml:"agents"` // others, which tools run
+	Steps  []step           `yaml:"steps"`
+	Expect lines            `yaml:"expect"`
 	// Ways has a test run the flow once for each way to guard a tool; see [Flow.Ways].
 	Ways bool `yaml:"ways"`
 	// Calls is how often tools ran, also for a check.
@@ -96,6 +98,7 @@ type look struct {
 	World  world          `yaml:"world"`  // what the call changes
 	State  map[string]any `yaml:"state"`  // what the call writes into the state of the session
 	Agents []string       `yaml:"agents"` // the agents that the call runs, one after the other
+	Runs   []string       `yaml:"runs"`   // tools that the call calls by itself, with its own arguments
 	Reads  []string       `yaml:"reads"`  // keys of the state that the call reads, for =state.KEY
 	Loads  string         `yaml:"loads"`  // the argument that names an artifact; =artifact is its text
 	// Declares are things that the tool declares with RecordEntity.
@@ -110,6 +113,10 @@ type look struct {
 	Rewrite any `yaml:"rewrite"`
 	// Args is what a callback of the agent puts over the arguments before the tool runs.
 	Args map[string]any `yaml:"args"`
+	// Instead is the result that a callback of the agent gives in the place of a call that may run.
+	Instead map[string]any `yaml:"instead"`
+	// Payload is what a callback of the agent puts into the answer of such a call.
+	Payload map[string]any `yaml:"payload"`
 	// Shown is what a callback of the agent puts over the result in each request of a model.
 	Shown map[string]any `yaml:"shown"`
 }
@@ -142,10 +149,12 @@ type shape struct {
 
 // step is one thing that happens. The keys from User to Events begin a turn.
 type step struct {
-	User   string    `yaml:"user"`   // a message
-	Answer answers   `yaml:"answer"` // to requests, the oldest first
-	Send   []part    `yaml:"send"`   // a message, part by part
-	State  yaml.Node `yaml:"state"`  // a change of the state that comes with the message
+	User   string  `yaml:"user"`   // a message
+	Answer answers `yaml:"answer"` // to requests, the oldest first
+	Send   []part  `yaml:"send"`   // a message, part by part
+	// Becomes is what a plugin of the host makes of the message, part by part.
+	Becomes []part    `yaml:"becomes"`
+	State   yaml.Node `yaml:"state"` // a change of the state that comes with the message
 	// As is the person who sends the message, Session where to; a session is s1 where it is left out.
 	As      string `yaml:"as"`
 	Session string `yaml:"session"`

@@ -51,7 +51,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	known := make(map[string]safety.Approval) // by session and confirmation
 	for _, id := range r.ids {
-		approvals, err := r.cg.Approvals(ctx, key(id))
+		approvals, err := r.cg.Approvals(ctx, r.flow.key(id))
 		if err != nil {
 			return nil, err
 		}

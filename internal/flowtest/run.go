@@ -4,6 +4,7 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/artifact"
+	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -33,7 +35,6 @@ import (
 // The session of a flow.
 const (
 	appName   = "flow"
-	userID    = "ann"
 	sessionID = "s1"
 )
 
@@ -47,7 +48,8 @@ type run struct {
 	place     *place
 	sessions  session.Service
 	artifacts artifact.Service
-	ids       []string // of sessions, in the order of their first turn
+	becomes   *genai.Content // what a plugin of the host makes of the message of a turn
+	ids       []string       // of sessions, in the order of their first turn
 
 	cg     *contextgraph.Instance
 	runner *runner.Runner
@@ -160,9 +162,15 @@ func (r *run) serve() error {
 	if err != nil {
 		return err
 	}
+	host, err := plugin.New(plugin.Config{Name: "host", OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+		return r.becomes, nil
+	}})
+	if err != nil {
+		return err
+	}
 	r.runner, err = runner.New(runner.Config{
 		AppName: appName, Agent: root, SessionService: r.sessions, ArtifactService: r.artifacts,
-		PluginConfig: r.cg.PluginConfig(), AutoCreateSession: true,
+		PluginConfig: r.cg.PluginConfig(host), AutoCreateSession: true,
 	})
 	return err
 }
@@ -301,13 +309,13 @@ func (r *run) step(ctx context.Context, s step) error {
 	r.place.step(s)
 	for name, text := range s.Artifact {
 		if _, err := r.artifacts.Save(ctx, &artifact.SaveRequest{
-			AppName: appName, UserID: userID, SessionID: id, FileName: name, Part: genai.NewPartFromText(text),
+			AppName: appName, UserID: r.flow.user(), SessionID: id, FileName: name, Part: genai.NewPartFromText(text),
 		}); err != nil {
 			return fmt.Errorf("artifacts.%s: %w", name, err)
 		}
 	}
 	if s.Forget {
-		if err := r.sessions.Delete(ctx, &session.DeleteRequest{AppName: appName, UserID: userID, SessionID: id}); err != nil {
+		if err := r.sessions.Delete(ctx, &session.DeleteRequest{AppName: appName, UserID: r.flow.user(), SessionID: id}); err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
@@ -335,9 +343,9 @@ func (r *run) forge(ctx context.Context, id string, events []event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	resp, err := r.sessions.Get(ctx, &session.GetRequest{AppName: appName, UserID: userID, SessionID: id})
+	resp, err := r.sessions.Get(ctx, &session.GetRequest{AppName: appName, UserID: r.flow.user(), SessionID: id})
 	if err != nil {
-		created, err := r.sessions.Create(ctx, &session.CreateRequest{AppName: appName, UserID: userID, SessionID: id})
+		created, err := r.sessions.Create(ctx, &session.CreateRequest{AppName: appName, UserID: r.flow.user(), SessionID: id})
 		if err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
@@ -395,9 +403,12 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		opts = append(opts, runner.WithStateDelta(delta))
 	}
 	r.note("CLIENT  %s", textOf(msg.Parts))
+	if r.becomes = nil; s.Becomes != nil {
+		r.becomes = contentOf(s.Becomes)
+	}
 	before := len(r.asked)
 	ctx = context.WithValue(ctx, personKey{}, s.As)
-	for ev, err := range r.cg.Run(ctx, r.runner, userID, id, msg, agent.RunConfig{}, opts...) {
+	for ev, err := range r.cg.Run(ctx, r.runner, r.flow.user(), id, msg, agent.RunConfig{}, opts...) {
 		if err != nil {
 			r.note("the run ended with %v", err)
 			r.mu.Lock()
@@ -408,7 +419,7 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		r.see(id, ev)
 	}
 	if r.flow.Says.Report != nil {
-		approvals, err := r.cg.Approvals(ctx, key(id))
+		approvals, err := r.cg.Approvals(ctx, r.flow.key(id))
 		if err != nil {
 			return err
 		}
@@ -566,4 +577,9 @@ func (r *run) seeResult(fr *genai.FunctionResponse) {
 }
 
 // key returns a session of the flow.
-func key(id string) record.Session { return record.Session{App: appName, User: userID, ID: id} }
+func (f *Flow) key(id string) record.Session {
+	return record.Session{App: appName, User: f.user(), ID: id}
+}
+
+// user is whose sessions those of the flow are.
+func (f *Flow) user() string { return cmp.Or(f.User, "ann") }
