@@ -136,9 +136,9 @@ type declared struct {
 // shape is an agent, or a node of a workflow.
 type shape struct {
 	Name string `yaml:"name"`
-	// Kind is llm, sequential, parallel, loop or workflow; a node may also be tool, output or ask.
+	// Kind is llm, sequential, parallel, loop or workflow; a node may also be tool, output, ask or fork.
 	Kind  string   `yaml:"kind"`
-	Tools []string `yaml:"tools"` // of an llm; all that no other agent has where it is left out
+	Tools []string `yaml:"tools"` // of an llm; all that no other agent has where it is left out. Of an output: what it calls
 	Of    []shape  `yaml:"of"`    // agents below, or the nodes of a workflow, one after the other
 	Times uint     `yaml:"times"` // of a loop
 	Mode  string   `yaml:"mode"`  // of an llm: task or single_turn

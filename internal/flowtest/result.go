@@ -73,6 +73,9 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 		}
 		q := r.asked[i]
 		a, ok := known[q.session+" "+q.id]
+		if !ok && q.input { // that nobody guards
+			continue
+		}
 		if !ok {
 			out.Calls = append(out.Calls, Call{Tool: q.tool, State: "unguarded"})
 			continue

@@ -60,7 +60,7 @@ type run struct {
 	offset  time.Duration
 	looks   map[string]*look
 	script  moves
-	made    int // ids
+	made    map[string]int // ids, by what they are of
 	asked   []*request
 	refused []*refusal
 	effects []string
@@ -91,7 +91,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	r := &run{
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
-		calls: make(map[string]int),
+		calls: make(map[string]int), made: make(map[string]int),
 	}
 	if err = f.invalid; err == nil {
 		err = r.open(ctx)
@@ -235,8 +235,8 @@ func (r *run) now() time.Time {
 func (r *run) newID(kind string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.made++
-	return fmt.Sprint(kind, "-", r.made)
+	r.made[kind]++
+	return fmt.Sprint(kind, "-", r.made[kind])
 }
 
 func (r *run) note(format string, args ...any) {

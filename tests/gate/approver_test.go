@@ -6,8 +6,6 @@ package gate_test
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -58,37 +56,4 @@ func TestUnauthenticatedApproverIsSaid(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What an authorizer refused with is for whoever runs it: it is in the log, and neither
-// the model nor whoever answered is told.
-func TestCauseOfTheAuthorizerIsLogged(t *testing.T) {
-	const cause = "the directory at 10.0.0.7 is down"
-	failing := func(o *cgtest.Options) {
-		o.Config.Authorize = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
-			return "", errors.New(cause)
-		})
-	}
-	t.Run("tool", func(t *testing.T) {
-		var log lines
-		h := cgtest.New(t, failing, func(o *cgtest.Options) { o.Config.Logger = log.logger() })
-		id, _ := h.Ask(cgtest.SessionID)
-		if got := h.Answer(cgtest.SessionID, id, true); strings.Contains(fmt.Sprint(got), cause) {
-			t.Errorf("the model is told %v", got)
-		}
-		if log.count(cause) == 0 {
-			t.Error("the log does not say why nobody may approve")
-		}
-	})
-	t.Run("input", func(t *testing.T) {
-		var log lines
-		w := cgtest.NewWorkflow(t, failing, func(o *cgtest.Options) { o.Config.Logger = log.logger() })
-		w.AskInput()
-		if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err == nil || strings.Contains(err.Error(), cause) {
-			t.Errorf("whoever answered is told %v", err)
-		}
-		if log.count(cause) == 0 {
-			t.Error("the log does not say why nobody may answer")
-		}
-	})
 }

@@ -4,7 +4,6 @@
 package gate_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // answerWith is an approval with a payload.
@@ -36,39 +34,6 @@ func payloads(h *cgtest.Harness) *[]any {
 		return nil
 	}
 	return seen
-}
-
-// A callback of the agent changes the answer behind the gate. Protect stands behind it;
-// for another tool the approval says what happened.
-func TestAnswerChangedByAgentCallback(t *testing.T) {
-	change := func(o *cgtest.Options) {
-		o.BeforeTool = []llmagent.BeforeToolCallback{func(ctx agent.Context, _ tool.Tool, _ map[string]any) (map[string]any, error) {
-			if c := ctx.ToolConfirmation(); c != nil {
-				c.Payload = 9999
-			}
-			return nil, nil
-		}}
-	}
-	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
-		if strings.Contains(w.Name, "streaming") {
-			return // ADK calls no callback around it
-		}
-		h := cgtest.New(t, w.Option, change)
-		id, _ := h.Ask(cgtest.SessionID)
-		_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, answerWith(id, 10))
-		got := h.Approvals(cgtest.SessionID)[0].State
-		if w.Innermost {
-			h.WantBought(0)
-			if got != safety.StatePermitted {
-				t.Errorf("approval state = %q, want permitted, which leads nowhere", got)
-			}
-			return
-		}
-		h.WantBought(1)
-		if got != safety.StateFailed {
-			t.Errorf("approval state = %q, want failed", got)
-		}
-	})
 }
 
 // The answer that a protected tool sees is its own: nobody changes it while it runs.

@@ -60,10 +60,3 @@ func asks(h *cgtest.Harness, who string) (id string, events []*session.Event) {
 	events = turn(h, who, adktest.UserText("buy a route"))
 	return cgtest.OnlyRequest(h.T, adktest.Confirmations(events)).ID, events
 }
-
-// says is an answer with words under payload.contextgraph.
-func says(id string, yes bool, key, words string) *genai.Content {
-	msg := adktest.Answer(id, yes)
-	msg.Parts[0].FunctionResponse.Response["payload"] = map[string]any{"contextgraph": map[string]any{key: words}}
-	return msg
-}

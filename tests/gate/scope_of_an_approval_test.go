@@ -11,10 +11,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
-	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -44,34 +41,6 @@ func TestProtectGuardsEveryToolOfThatName(t *testing.T) {
 			h.Answer(cgtest.SessionID, id, true)
 			h.WantBought(1)
 		})
-	}
-}
-
-// An approved tool cannot run a protected one inside of itself on its own approval.
-func TestApprovalOfOneToolDoesNotRunAnotherInside(t *testing.T) {
-	var inner atomic.Int64
-	h := cgtest.New(t, cgtest.Listed)
-	pay := h.CG.Protect(cgtest.NewTool(t, "pay", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) {
-		inner.Add(1)
-		return map[string]any{}, nil
-	}))
-	type runner interface {
-		Run(agent.Context, any) (map[string]any, error)
-	}
-	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
-	})
-	buy := cgtest.NewTool(t, "buy", func(ctx agent.Context, a cgtest.BuyArgs) (map[string]any, error) {
-		h.Bought.Add(1)
-		return pay.(runner).Run(ctx, map[string]any{"item": a.Item, "count": a.Count})
-	})
-	root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{search, buy}})
-	h.Serve(root)
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Answer(cgtest.SessionID, id, true)
-	h.WantBought(1)
-	if n := inner.Load(); n != 0 {
-		t.Errorf("the protected tool ran %d times on the approval of another", n)
 	}
 }
 

@@ -107,17 +107,9 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 			h.CG.Protect(streamingBuy(t, h))
 			return caller(t, "root", "buy", aRoute, streamingBuy(t, h))
 		}, "buy", "root", "streams", true},
-		"twin of a protected one": {cgtest.Unprotected, func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			h.CG.Protect(plainBuy(t, h))
-			return caller(t, "root", "buy", aRoute, plainBuy(t, h))
-		}, "buy", "root", "another tool of its name", false},
 		"offered under a guarded name": {cgtest.Listed, func(t testing.TB, h *cgtest.Harness) agent.Agent {
 			return caller(t, "root", "buy", aRoute, renamed{cgtest.NewTool(t, "purchase", h.Buy), "buy"})
 		}, "buy", "root", "has another", true},
-		"in an agent that runs as a tool": {cgtest.Listed, func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			buyer := caller(t, "buyer", "buy", aRoute, plainBuy(t, h))
-			return caller(t, "root", "buyer", map[string]any{"request": "buy"}, agenttool.New(buyer, nil))
-		}, "buy", "buyer", "without plugins", true},
 		"in an agent that runs as a protected tool": {cgtest.Listed, func(t testing.TB, h *cgtest.Harness) agent.Agent {
 			buyer := caller(t, "buyer", "buy", aRoute, plainBuy(t, h))
 			return caller(t, "root", "buyer", map[string]any{"request": "buy"}, h.CG.Protect(agenttool.New(buyer, nil)))

@@ -99,27 +99,6 @@ func TestInputThatTheNodeDoesNotTake(t *testing.T) {
 	w.WantBought(0)
 }
 
-// A peer agent, which asked, does not answer.
-func TestInputAnsweredByAPeer(t *testing.T) {
-	const peer = "A2A_USER_context"
-	w := cgtest.NewWorkflow(t)
-	asked := false
-	for _, ev := range adktest.Run(t, w.Runner, peer, cgtest.SessionID, adktest.UserText("buy a route")) {
-		asked = asked || ev.RequestedInput != nil
-	}
-	if !asked {
-		t.Fatal("nobody was asked")
-	}
-	var refusal *safety.Refusal
-	for _, err := range w.CG.Run(t.Context(), w.Runner, peer, cgtest.SessionID, cgtest.InputAnswer("review-1", "yes"), agent.RunConfig{}) {
-		errors.As(err, &refusal)
-	}
-	if refusal == nil || refusal.Code != safety.CodeNotAuthorized {
-		t.Errorf("refusal %+v, want %s", refusal, safety.CodeNotAuthorized)
-	}
-	w.WantBought(0)
-}
-
 // An answer whose permit could not be used up is not said to be good for another time.
 func TestInputThatIsUsedUpSaysSo(t *testing.T) {
 	var checks atomic.Int64

@@ -17,51 +17,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-func TestInputIsAnApproval(t *testing.T) {
-	w := cgtest.NewWorkflow(t)
-	asked := w.AskInput()
-	a := w.WantState(safety.StatePending)
-	if a.Tool != workflow.WorkflowInputFunctionCallName || a.ConfirmationID != "review-1" || len(a.Entities) != 1 || !strings.Contains(string(a.Args), "Buy it?") {
-		t.Errorf("approval %+v", a)
-	}
-	payload, _ := asked.RequestedInput.Payload.(map[string]any)
-	shown, _ := payload[gate.PayloadKey].(map[string]any)
-	if entities, _ := shown["entities"].([]any); len(entities) != 1 || payload["item"] == nil {
-		t.Errorf("the person is shown %v", asked.RequestedInput.Payload)
-	}
-	w.OnBuy = func() { w.WantState(safety.StateExecuting) }
-	if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err != nil {
-		t.Fatalf("the run ended with %v", err)
-	}
-	w.WantBought(1)
-	if got := w.WantState(safety.StateExecuted); got.Approver != cgtest.User {
-		t.Errorf("approver %q", got.Approver)
-	}
-	checks := 0
-	for _, e := range w.Rows(cgtest.SessionID) {
-		if e.EventType == record.WorldChangeCheck && strings.Contains(string(e.Content), `"verdict":"safe"`) {
-			checks++
-		}
-	}
-	if checks != 2 {
-		t.Errorf("%d verdicts on record, want that of the answer and that of the execution", checks)
-	}
-	// Once.
-	for range 2 {
-		w.WantTurnedAway(cgtest.InputAnswer("review-1", "yes"), safety.CodeAlreadyUsed)
-	}
-	w.WantBought(1)
-	// A new request is another approval.
-	w.AskInput()
-	if err := w.Reply(cgtest.InputAnswer("review-2", "yes")); err != nil {
-		t.Fatalf("the run ended with %v", err)
-	}
-	w.WantBought(2)
-}
 
 // A client that can write the session makes up a request, or one under the id of a
 // request that another tool made.

@@ -314,25 +314,6 @@ func TestReplayNeedsTheArguments(t *testing.T) {
 	}
 }
 
-// A repeated call that reaches a guarded tool has left its bounds.
-func TestReplayCannotRunGuardedTools(t *testing.T) {
-	v := newInventory(t, config.Replay{})
-	var ran atomic.Int64
-	pay := v.CG.Protect(cgtest.CountingTool(t, &ran))
-	v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
-		pay.(interface {
-			Run(agent.Context, any) (map[string]any, error)
-		}).Run(ctx, map[string]any{"item": cgtest.Item, "count": 1})
-		return cgtest.FoundItems(cgtest.Item), nil
-	}
-	id, _ := v.Ask(cgtest.SessionID)
-	v.Answer(cgtest.SessionID, id, true)
-	v.WantBought(0)
-	if report := string(v.Approvals(cgtest.SessionID)[0].Report); ran.Load() != 0 || !strings.Contains(report, "calls a guarded tool, or an agent") {
-		t.Errorf("the guarded tool ran %d times: %s", ran.Load(), report)
-	}
-}
-
 func TestReplayableRefuses(t *testing.T) {
 	h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Guard.Tools = []string{"listed_*"} })
 	plain := func(name string) tool.Tool {
