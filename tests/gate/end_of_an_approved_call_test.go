@@ -57,35 +57,40 @@ func TestProtectedByTwoInstances(t *testing.T) {
 	}
 }
 
-// Another plugin may run a tool again that failed. Only Protect stands between.
-func TestPluginThatRunsTheToolAgain(t *testing.T) {
-	again := func(o *cgtest.Options) {
-		p, err := plugin.New(plugin.Config{Name: "again", OnToolErrorCallback: func(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
-			if p, ok := t.(protectable); ok && !errors.Is(err, tool.ErrConfirmationRequired) {
-				return p.Run(ctx, args)
+// Another plugin may run a tool again that failed, and only Protect stands between; or it makes a
+// result of the failure. The ledger says that the call failed.
+func TestPluginAfterAFailure(t *testing.T) {
+	for name, after := range map[string]func(p protectable, ctx agent.Context, args map[string]any) (map[string]any, error){
+		"runs it again": func(p protectable, ctx agent.Context, args map[string]any) (map[string]any, error) {
+			return p.Run(ctx, args)
+		},
+		"makes a result": func(protectable, agent.Context, map[string]any) (map[string]any, error) {
+			return map[string]any{"status": "try again"}, nil
+		},
+	} {
+		cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
+			if strings.Contains(w.Name, "streaming") {
+				return // ADK calls no plugin around it
 			}
-			return nil, nil
-		}})
-		if err != nil {
-			panic(err)
-		}
-		o.Plugins = append(o.Plugins, p)
+			h := cgtest.New(t, w.Option, func(o *cgtest.Options) {
+				o.Plugins = append(o.Plugins, cgtest.NewPlugin(t, plugin.Config{Name: "after", OnToolErrorCallback: func(ctx agent.Context, tl tool.Tool, args map[string]any, err error) (map[string]any, error) {
+					if p, ok := tl.(protectable); ok && !errors.Is(err, tool.ErrConfirmationRequired) {
+						return after(p, ctx, args)
+					}
+					return nil, nil
+				}}))
+			})
+			h.Effect = func(agent.Context) error { return errors.New("out of stock") }
+			id, _ := h.Ask(cgtest.SessionID)
+			h.Answer(cgtest.SessionID, id, true)
+			if w.Innermost || name == "makes a result" {
+				h.WantBought(1)
+			} else {
+				h.WantBought(2)
+			}
+			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateFailed {
+				t.Errorf("%s: approval state = %q, want failed", name, got)
+			}
+		})
 	}
-	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
-		if strings.Contains(w.Name, "streaming") {
-			return // ADK calls no plugin around it
-		}
-		h := cgtest.New(t, w.Option, again)
-		h.Effect = func(agent.Context) error { return errors.New("out of stock") }
-		id, _ := h.Ask(cgtest.SessionID)
-		h.Answer(cgtest.SessionID, id, true)
-		if w.Innermost {
-			h.WantBought(1)
-		} else {
-			h.WantBought(2)
-		}
-		if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateFailed {
-			t.Errorf("approval state = %q, want failed", got)
-		}
-	})
 }
