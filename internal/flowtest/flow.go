@@ -171,6 +171,7 @@ type step struct {
 	Tools    map[string]*look    `yaml:"tools"`     // changes
 	Wait     duration            `yaml:"wait"`      // time passes
 	Restart  bool                `yaml:"restart"`   // another process with the same journal
+	Off      bool                `yaml:"off"`       // that process records nothing
 	Forget   bool                `yaml:"forget"`    // the session is deleted; its journal stays
 	Artifact map[string]string   `yaml:"artifacts"` // versions that somebody saves
 	// Events are written into the session behind the runner, as a client of ADK's REST server can

@@ -48,6 +48,7 @@ type run struct {
 	place     *place
 	sessions  session.Service
 	artifacts artifact.Service
+	off       bool           // nothing is recorded
 	becomes   *genai.Content // what a plugin of the host makes of the message of a turn
 	ids       []string       // of sessions, in the order of their first turn
 
@@ -119,6 +120,9 @@ func (r *run) open(ctx context.Context) error {
 	cfg := r.flow.cfg
 	cfg.Journal.Path, cfg.Journal.CommitInterval = r.journal, time.Millisecond
 	cfg.Record.Artifacts.Store = config.StoreOff
+	if r.off {
+		cfg.Enabled = new(false)
+	}
 	var checked []string
 	cfg.Checkers = slices.Clone(cfg.Checkers)
 	for _, c := range cfg.Checkers {
@@ -323,6 +327,7 @@ func (r *run) step(ctx context.Context, s step) error {
 		if err := r.cg.Close(ctx); err != nil {
 			return fmt.Errorf("restart: %w", err)
 		}
+		r.off = s.Off
 		if err := r.open(ctx); err != nil {
 			return fmt.Errorf("restart: %w", err)
 		}

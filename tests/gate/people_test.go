@@ -44,16 +44,6 @@ func turn(h *cgtest.Harness, who string, msg *genai.Content) []*session.Event {
 	return events
 }
 
-// sends lets somebody send a message, and returns what buy came to.
-func sends(h *cgtest.Harness, who string, msg *genai.Content) map[string]any {
-	h.T.Helper()
-	got := adktest.Responses(turn(h, who, msg), "buy")
-	if len(got) == 0 {
-		return nil
-	}
-	return cgtest.Unstreamed(got[len(got)-1])
-}
-
 // asks lets somebody ask for an approval.
 func asks(h *cgtest.Harness, who string) (id string, events []*session.Event) {
 	h.T.Helper()

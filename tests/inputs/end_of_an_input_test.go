@@ -132,3 +132,21 @@ func TestInputThatIsUsedUpSaysSo(t *testing.T) {
 	w.WantTurnedAway(cgtest.InputAnswer("review-1", "yes"), safety.CodeAlreadyUsed)
 	w.WantBought(0)
 }
+
+// A run that another plugin answers in the place of the nodes executed nothing.
+func TestInputWhoseRunAnotherPluginAnswers(t *testing.T) {
+	on := false
+	p := cgtest.NewPlugin(t, plugin.Config{Name: "answers", BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
+		if on {
+			return genai.NewContentFromText("closed", genai.RoleModel), nil
+		}
+		return nil, nil
+	}})
+	w := cgtest.NewWorkflow(t)
+	w.Serve(asking(w, `{"interruptId": "review-1", "message": "Buy it?"}`), p)
+	w.AskInput()
+	on = true
+	_ = w.Reply(cgtest.InputAnswer("review-1", "yes"))
+	w.WantBought(0)
+	w.WantState(safety.StateFailed)
+}

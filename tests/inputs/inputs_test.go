@@ -12,11 +12,8 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/workflow"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -65,25 +62,6 @@ func TestInputThatCannotBeRecorded(t *testing.T) {
 			t.Error("the request reached the client")
 		}
 	}
-}
-
-// Turning the recorder off, or closing it, does not open the gate.
-func TestInputWithoutARecorder(t *testing.T) {
-	w := cgtest.NewWorkflow(t)
-	w.AskInput()
-	off, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Enabled: new(false), Guard: config.Guard{Inputs: []string{"review"}},
-	}, contextgraph.WithLogger(cgtest.Quiet()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	on := w.CG
-	w.CG = off
-	w.Build()
-	w.WantTurnedAway(cgtest.InputAnswer("review-1", "yes"), gate.CodeRecorderOff)
-	w.CG = on
-	w.Build()
-	w.WantBought(0)
 }
 
 // The id of a pending approval of a tool is no answer to an input that a client writes
