@@ -61,7 +61,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := &Result{Effects: len(r.effects), Trace: r.trace, words: r.words, calls: r.calls}
+	out := &Result{Effects: r.effects, Trace: r.trace, words: r.words, calls: r.calls}
 	refused := r.refused
 	for i := 0; i <= len(r.asked); i++ {
 		for len(refused) > 0 && refused[0].after <= i {

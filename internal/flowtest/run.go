@@ -64,7 +64,7 @@ type run struct {
 	made    map[string]int // ids, by what they are of
 	asked   []*request
 	refused []*refusal
-	effects []string
+	effects int
 	calls   map[string]int
 	trace   []string
 	words   words
@@ -270,7 +270,7 @@ func (r *run) effect(name string, args map[string]any) {
 	r.note("EFFECT  %s %s", name, jsonOf(args))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.effects = append(r.effects, name)
+	r.effects++
 }
 
 // nextMove takes the next move of an agent.

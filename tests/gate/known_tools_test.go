@@ -29,6 +29,7 @@ func TestUnknownNames(t *testing.T) {
 		serve func(t *testing.T, h *cgtest.Harness)
 		warns int
 	}{
+		{"of nobody", guards("buy", "pay"), nil, 1},
 		{"perhaps in a toolset that nobody asked", guards("buy", "pay"), func(t *testing.T, h *cgtest.Harness) {
 			h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Mode: llmagent.ModeChat, Model: adktest.Says("hello"), Tools: h.Tools,
 				SubAgents: []agent.Agent{cgtest.NewAgent(t, llmagent.Config{Name: "payer", Model: adktest.Says("x"), Toolsets: []tool.Toolset{&cgtest.Shelf{}}})}}))
