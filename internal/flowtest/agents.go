@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
@@ -85,8 +86,11 @@ func (r *run) makeTool(name string, l *look) (t tool.Tool, err error) {
 			return nil, err
 		}
 	}
-	if l.Guard == "protect" {
+	switch l.Guard {
+	case "protect":
 		t = r.cg.Protect(t)
+	case "twin":
+		r.cg.Protect(t) // which no agent has
 	}
 	return t, nil
 }
@@ -368,6 +372,9 @@ func (r *run) makeNode(s shape) (workflow.Node, error) {
 	case "ask":
 		return workflow.NewEmittingFunctionNode(s.Name, func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
 			request := session.RequestInput{InterruptID: r.newID(s.Name), Message: s.Name, Payload: r.place.scopeOf(nil, nil, "").fill(s.Result)}
+			if s.Wants != "" {
+				request.ResponseSchema = &jsonschema.Schema{Type: s.Wants}
+			}
 			if err := emit(workflow.NewRequestInputEvent(ctx, request)); err != nil {
 				return nil, err
 			}

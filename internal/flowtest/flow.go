@@ -87,8 +87,8 @@ type words struct {
 // look is a tool, by the looks of it.
 type look struct {
 	Description string `yaml:"description"`
-	// Guard is how the tool is guarded: protect, confirm, asks, or nothing, if the configuration lists
-	// it or nobody guards it.
+	// Guard is how the tool is guarded: protect, confirm, asks, twin, or nothing, if the configuration
+	// lists it or nobody guards it.
 	Guard string `yaml:"guard"`
 	// Cases are results by arguments; the first counts whose arguments the call has. Where none does,
 	// the other keys of the tool count.
@@ -143,6 +143,7 @@ type shape struct {
 	Times uint     `yaml:"times"` // of a loop
 	Mode  string   `yaml:"mode"`  // of an llm: task or single_turn
 	Alone bool     `yaml:"alone"` // an llm whose model reads nothing of what was before
+	Wants string   `yaml:"wants"` // the type of the answer to an ask, as a JSON schema names it
 	// Result is what a node with the kind output hands on, or what an ask shows.
 	Result any `yaml:"result"`
 }
@@ -154,7 +155,8 @@ type step struct {
 	Send   []part  `yaml:"send"`   // a message, part by part
 	// Becomes is what a plugin of the host makes of the message, part by part.
 	Becomes []part    `yaml:"becomes"`
-	State   yaml.Node `yaml:"state"` // a change of the state that comes with the message
+	Instead string    `yaml:"instead"` // what it answers in the place of the run
+	State   yaml.Node `yaml:"state"`   // a change of the state that comes with the message
 	// As is the person who sends the message, Session where to; a session is s1 where it is left out.
 	As      string `yaml:"as"`
 	Session string `yaml:"session"`
@@ -379,7 +381,7 @@ func (f *Flow) check() error {
 		if l == nil {
 			return fmt.Errorf("tools.%s is empty: say what the tool does, such as {result: {ok: true}}", name)
 		}
-		if !slices.Contains([]string{"", "protect", "confirm", "asks"}, l.Guard) {
+		if !slices.Contains([]string{"", "protect", "confirm", "asks", "twin"}, l.Guard) {
 			return fmt.Errorf("tools.%s.guard is %q: use protect, confirm or asks, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
 		}
 	}

@@ -49,6 +49,7 @@ type run struct {
 	sessions  session.Service
 	artifacts artifact.Service
 	off       bool           // nothing is recorded
+	instead   *genai.Content // what it answers in the place of a run
 	becomes   *genai.Content // what a plugin of the host makes of the message of a turn
 	ids       []string       // of sessions, in the order of their first turn
 
@@ -166,9 +167,15 @@ func (r *run) serve() error {
 	if err != nil {
 		return err
 	}
-	host, err := plugin.New(plugin.Config{Name: "host", OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
-		return r.becomes, nil
-	}})
+	host, err := plugin.New(plugin.Config{
+		Name: "host",
+		OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+			return r.becomes, nil
+		},
+		BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
+			return r.instead, nil
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -408,6 +415,9 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		opts = append(opts, runner.WithStateDelta(delta))
 	}
 	r.note("CLIENT  %s", textOf(msg.Parts))
+	if r.instead = nil; s.Instead != "" {
+		r.instead = genai.NewContentFromText(s.Instead, genai.RoleModel)
+	}
 	if r.becomes = nil; s.Becomes != nil {
 		r.becomes = contentOf(s.Becomes)
 	}

@@ -5,7 +5,6 @@ package gate_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,32 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// A name that one protected tool bears is guarded on every tool that bears it.
-func TestProtectGuardsEveryToolOfThatName(t *testing.T) {
-	for name, opt := range map[string]cgtest.Option{
-		"listed":                         cgtest.Listed,
-		"not listed":                     func(o *cgtest.Options) { o.Protect, o.Confirm = false, false },
-		"with a confirmation of its own": func(o *cgtest.Options) { o.Protect = false },
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t, opt)
-			var other atomic.Int64
-			h.CG.Protect(cgtest.CountingTool(t, &other)) // the tool of some other agent
-			id, _ := h.Ask(cgtest.SessionID)
-			h.WantBought(0)
-			h.Answer(cgtest.SessionID, id, true)
-			h.WantBought(1)
-			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateExecuted {
-				t.Errorf("approval state = %q, want executed: the permit must be consumed", got)
-			}
-			h.Answer(cgtest.SessionID, id, true)
-			h.WantBought(1)
-		})
-	}
-}
 
 // An effect does not begin once nobody is there to see it.
 func TestCanceledRunDoesNotBeginTheEffect(t *testing.T) {

@@ -25,8 +25,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -68,50 +66,6 @@ func newInventory(t *testing.T, replay config.Replay, opts ...cgtest.Option) *in
 	opts = slices.Concat([]cgtest.Option{first}, opts, []cgtest.Option{last})
 	v.Harness = cgtest.New(t, opts...)
 	return v
-}
-
-// An agent with a plain tool and a rule, and no code that checks anything.
-func TestReplay(t *testing.T) {
-	v := newInventory(t, config.Replay{})
-	id, _ := v.Ask(cgtest.SessionID)
-	if got := v.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
-		t.Fatalf("buy answered %v, want it bought: nothing has changed", got)
-	}
-	if n := v.calls.Load(); n != 3 {
-		t.Errorf("search ran %d times, want once for the agent, once for the answer and once for the execution", n)
-	}
-	// The repeated calls are in the checks and nowhere else.
-	rows := v.Rows(cgtest.SessionID)
-	if n := len(rowtest.Of(rows, record.ToolStarting)) - 2; n != 1 { // buy is called twice
-		t.Errorf("%d calls of search on record, want that of the agent", n)
-	}
-	checks := rowtest.Of(rows, record.WorldChangeCheck)
-	if len(checks) != 2 {
-		t.Fatalf("%d checks", len(checks))
-	}
-	for _, c := range checks {
-		replays, _ := rowtest.Field(t, c.Attributes, "adk", "replays").([]any)
-		if len(replays) != 1 {
-			t.Fatalf("replays %v", replays)
-		}
-		first, _ := replays[0].(map[string]any)
-		if first["name"] != "search" || first["kind"] != "replay" || first["call"] == "" {
-			t.Errorf("replay %v", first)
-		}
-	}
-	for _, r := range v.Model.Requests() {
-		n := 0
-		for _, c := range r.Contents {
-			for _, p := range c.Parts {
-				if p.FunctionResponse != nil && p.FunctionResponse.Name == "search" {
-					n++
-				}
-			}
-		}
-		if n > 1 {
-			t.Errorf("the model sees %d answers of search", n)
-		}
-	}
 }
 
 // A call that is repeated has the arguments of the first one, whatever they are.
