@@ -35,7 +35,7 @@ func (f *Flow) check() error {
 		if l == nil {
 			return fmt.Errorf("tools.%s is empty: say what the tool does, such as {result: {ok: true}}", name)
 		}
-		if !slices.Contains([]string{"", "protect", "confirm", "asks"}, l.Guard) {
+		if !slices.Contains([]string{"", "protect", "confirm", "asks", "twin"}, l.Guard) {
 			return fmt.Errorf("tools.%s.guard is %q: use protect, confirm or asks, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
 		}
 	}

@@ -53,7 +53,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	known := make(map[string]safety.Approval) // by session and confirmation
 	for _, id := range r.ids {
-		approvals, err := r.cg.Approvals(ctx, key(id))
+		approvals, err := r.cg.Approvals(ctx, r.flow.key(id))
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := &Result{Effects: len(r.effects), Trace: r.trace, words: r.words, calls: r.calls}
+	out := &Result{Effects: r.effects, Trace: r.trace, words: r.words, calls: r.calls}
 	refused := r.refused
 	for i := 0; i <= len(r.asked); i++ {
 		for len(refused) > 0 && refused[0].after <= i {
@@ -75,6 +75,9 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 		}
 		q := r.asked[i]
 		a, ok := known[q.session+" "+q.id]
+		if !ok && q.input { // that nobody guards
+			continue
+		}
 		if !ok {
 			out.Calls = append(out.Calls, Call{Tool: q.tool, State: "unguarded"})
 			continue
@@ -239,6 +242,7 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 		{"card", r.words.Card, f.Says.Card, f.Never.Card},
 		{"refusal", r.words.Refusal, f.Says.Refusal, f.Never.Refusal},
 		{"result", r.words.Result, f.Says.Result, f.Never.Result},
+		{"report", r.words.Report, f.Says.Report, nil},
 		{"log", r.words.Log, f.Says.Log, f.Never.Log},
 	} {
 		all := strings.Join(kind.texts, "\n")

@@ -4,6 +4,7 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/artifact"
+	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -33,7 +35,6 @@ import (
 // The session of a flow.
 const (
 	appName   = "flow"
-	userID    = "ann"
 	sessionID = "s1"
 )
 
@@ -44,7 +45,10 @@ type run struct {
 	place     *place
 	sessions  session.Service
 	artifacts artifact.Service
-	ids       []string // of sessions, in the order of their first turn
+	off       bool           // nothing is recorded
+	instead   *genai.Content // what it answers in the place of a run
+	becomes   *genai.Content // what a plugin of the host makes of the message of a turn
+	ids       []string       // of sessions, in the order of their first turn
 
 	cg     *contextgraph.Instance
 	runner *runner.Runner
@@ -55,10 +59,10 @@ type run struct {
 	offset  time.Duration
 	looks   map[string]*look
 	script  moves
-	made    int // ids
+	made    map[string]int // ids, by what they are of
 	asked   []*request
 	refused []*refusal
-	effects []string
+	effects int
 	calls   map[string]int
 	trace   []string
 	words   words
@@ -86,7 +90,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	r := &run{
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
-		calls: make(map[string]int),
+		calls: make(map[string]int), made: make(map[string]int),
 	}
 	if err = f.invalid; err == nil {
 		err = r.open(ctx)
@@ -114,6 +118,9 @@ func (r *run) open(ctx context.Context) error {
 	cfg := r.flow.cfg
 	cfg.Journal.Path, cfg.Journal.CommitInterval = r.journal, time.Millisecond
 	cfg.Record.Artifacts.Store = config.StoreOff
+	if r.off {
+		cfg.Enabled = new(false)
+	}
 	var checked []string
 	cfg.Checkers = slices.Clone(cfg.Checkers)
 	for _, c := range cfg.Checkers {
@@ -157,9 +164,21 @@ func (r *run) serve() error {
 	if err != nil {
 		return err
 	}
+	host, err := plugin.New(plugin.Config{
+		Name: "host",
+		OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+			return r.becomes, nil
+		},
+		BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
+			return r.instead, nil
+		},
+	})
+	if err != nil {
+		return err
+	}
 	r.runner, err = runner.New(runner.Config{
 		AppName: appName, Agent: root, SessionService: r.sessions, ArtifactService: r.artifacts,
-		PluginConfig: r.cg.PluginConfig(), AutoCreateSession: true,
+		PluginConfig: r.cg.PluginConfig(host), AutoCreateSession: true,
 	})
 	return err
 }
@@ -224,8 +243,8 @@ func (r *run) now() time.Time {
 func (r *run) newID(kind string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.made++
-	return fmt.Sprint(kind, "-", r.made)
+	r.made[kind]++
+	return fmt.Sprint(kind, "-", r.made[kind])
 }
 
 func (r *run) note(format string, args ...any) {
@@ -255,7 +274,7 @@ func (r *run) effect(name string, args map[string]any) {
 	r.note("EFFECT  %s %s", name, jsonOf(args))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.effects = append(r.effects, name)
+	r.effects++
 }
 
 // nextMove takes the next move of an agent.
@@ -298,13 +317,13 @@ func (r *run) step(ctx context.Context, s step) error {
 	r.place.step(s)
 	for name, text := range s.Artifact {
 		if _, err := r.artifacts.Save(ctx, &artifact.SaveRequest{
-			AppName: appName, UserID: userID, SessionID: id, FileName: name, Part: genai.NewPartFromText(text),
+			AppName: appName, UserID: r.flow.user(), SessionID: id, FileName: name, Part: genai.NewPartFromText(text),
 		}); err != nil {
 			return fmt.Errorf("artifacts.%s: %w", name, err)
 		}
 	}
 	if s.Forget {
-		if err := r.sessions.Delete(ctx, &session.DeleteRequest{AppName: appName, UserID: userID, SessionID: id}); err != nil {
+		if err := r.sessions.Delete(ctx, &session.DeleteRequest{AppName: appName, UserID: r.flow.user(), SessionID: id}); err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
@@ -312,6 +331,7 @@ func (r *run) step(ctx context.Context, s step) error {
 		if err := r.cg.Close(ctx); err != nil {
 			return fmt.Errorf("restart: %w", err)
 		}
+		r.off = s.Off
 		if err := r.open(ctx); err != nil {
 			return fmt.Errorf("restart: %w", err)
 		}
@@ -332,9 +352,9 @@ func (r *run) forge(ctx context.Context, id string, events []event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	resp, err := r.sessions.Get(ctx, &session.GetRequest{AppName: appName, UserID: userID, SessionID: id})
+	resp, err := r.sessions.Get(ctx, &session.GetRequest{AppName: appName, UserID: r.flow.user(), SessionID: id})
 	if err != nil {
-		created, err := r.sessions.Create(ctx, &session.CreateRequest{AppName: appName, UserID: userID, SessionID: id})
+		created, err := r.sessions.Create(ctx, &session.CreateRequest{AppName: appName, UserID: r.flow.user(), SessionID: id})
 		if err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
@@ -392,9 +412,15 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		opts = append(opts, runner.WithStateDelta(delta))
 	}
 	r.note("CLIENT  %s", textOf(msg.Parts))
+	if r.instead = nil; s.Instead != "" {
+		r.instead = genai.NewContentFromText(s.Instead, genai.RoleModel)
+	}
+	if r.becomes = nil; s.Becomes != nil {
+		r.becomes = contentOf(s.Becomes)
+	}
 	before := len(r.asked)
 	ctx = context.WithValue(ctx, personKey{}, s.As)
-	for ev, err := range r.cg.Run(ctx, r.runner, userID, id, msg, agent.RunConfig{}, opts...) {
+	for ev, err := range r.cg.Run(ctx, r.runner, r.flow.user(), id, msg, agent.RunConfig{}, opts...) {
 		if err != nil {
 			r.note("the run ended with %v", err)
 			r.mu.Lock()
@@ -403,6 +429,15 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 			continue
 		}
 		r.see(id, ev)
+	}
+	if r.flow.Says.Report != nil {
+		approvals, err := r.cg.Approvals(ctx, r.flow.key(id))
+		if err != nil {
+			return err
+		}
+		for _, a := range approvals {
+			r.words.Report = append(r.words.Report, string(a.Report))
+		}
 	}
 	if s.Asked != nil {
 		got := []string{}
@@ -427,11 +462,15 @@ func (r *run) message(s step) *genai.Content {
 	}
 	c := &genai.Content{Role: genai.RoleUser}
 	for _, a := range s.Answer {
-		if q := r.openRequest(a.To); q != nil {
-			c.Parts = append(c.Parts, &genai.Part{FunctionResponse: q.reply(a)})
-		} else {
-			r.note("CLIENT  has nothing to answer")
+		q := &request{id: a.ID}
+		if a.ID == "" {
+			q = r.openRequest(a.To)
 		}
+		if q == nil {
+			r.note("CLIENT  has nothing to answer")
+			continue
+		}
+		c.Parts = append(c.Parts, &genai.Part{FunctionResponse: q.reply(a)})
 	}
 	if len(c.Parts) == 0 {
 		return nil
@@ -547,4 +586,9 @@ func (r *run) seeResult(fr *genai.FunctionResponse) {
 }
 
 // key returns a session of the flow.
-func key(id string) record.Session { return record.Session{App: appName, User: userID, ID: id} }
+func (f *Flow) key(id string) record.Session {
+	return record.Session{App: appName, User: f.user(), ID: id}
+}
+
+// user is whose sessions those of the flow are.
+func (f *Flow) user() string { return cmp.Or(f.User, "ann") }
