@@ -65,11 +65,13 @@ type spec struct {
 	WrongToday lines `yaml:"wrong_today"`
 }
 
-// words are words of texts: the hint of requests, what they show beside it, and refusals.
+// words are words of texts: the hint of requests, what they show beside it, refusals, and reports of
+// checks.
 type words struct {
 	Hint    []string `yaml:"hint"`
 	Card    []string `yaml:"card"`
 	Refusal []string `yaml:"refusal"`
+	Report  []string `yaml:"report"`
 }
 
 // look is a tool, by the looks of it.
@@ -121,10 +123,11 @@ type shape struct {
 	Name string `yaml:"name"`
 	// Kind is llm, sequential, parallel, loop or workflow; a node may also be tool, output or ask.
 	Kind  string   `yaml:"kind"`
-	Tools []string `yaml:"tools"` // of an llm; all that no other agent has where it is left out
+	Tools []string `yaml:"tools"` // of an llm, agents of the flow among them; all that no other agent has where it is left out
 	Of    []shape  `yaml:"of"`    // agents below, or the nodes of a workflow, one after the other
 	Times uint     `yaml:"times"` // of a loop
 	Mode  string   `yaml:"mode"`  // of an llm: task or single_turn
+	Alone bool     `yaml:"alone"` // an llm that is shown what this turn brought, and nothing before it
 	// Result is what a node with the kind output hands on, or what an ask shows.
 	Result any `yaml:"result"`
 }

@@ -74,6 +74,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 			out.Calls = append(out.Calls, Call{Tool: q.tool, State: "unguarded"})
 			continue
 		}
+		out.words.Report = append(out.words.Report, string(a.Report))
 		out.Calls = append(out.Calls, Call{Tool: q.tool, State: string(a.State), Verdict: a.Verdict, Reasons: reasonsIn(a.Report)})
 	}
 	return out, nil
@@ -220,6 +221,7 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 		{"hint", r.words.Hint, f.Says.Hint, f.Never.Hint},
 		{"card", r.words.Card, f.Says.Card, f.Never.Card},
 		{"refusal", r.words.Refusal, f.Says.Refusal, f.Never.Refusal},
+		{"report", r.words.Report, f.Says.Report, f.Never.Report},
 	} {
 		all := strings.Join(kind.texts, "\n")
 		for _, w := range kind.want {
