@@ -17,29 +17,15 @@ import (
 // harness and a rule that shows what a condition is on. Each takes an option that changes its harnesses after their own options.
 var attacksOnEvidence = map[string]func(*testing.T, cgtest.Option){
 	"TestRequestArgumentsAreRead":           requestArgumentsAreRead,
-	"TestKeysThatFoldIntoOne":               keysThatFoldIntoOne,
-	"TestStateWrittenBetween":               stateWrittenBetween,
 	"TestOverlappingModelCalls":             overlappingModelCalls,
 	"TestSearchAndBuyInOneResponse":         searchAndBuyInOneResponse,
 	"TestOtherTabReadsTheNewPrice":          otherTabReadsTheNewPrice,
-	"TestIsolatedAgents":                    isolatedAgents,
-	"TestDelegateReads":                     delegateReads,
 	"TestLateRowOfAnotherProcess":           lateRowOfAnotherProcess,
 	"TestParallelChildren":                  parallelChildren,
 	"TestDynamicChildren":                   dynamicChildren,
-	"TestNobodySawIt":                       nobodySawIt,
-	"TestEchoIsNoReading":                   echoIsNoReading,
-	"TestArgumentIsNoReading":               argumentIsNoReading,
-	"TestAgentsWordIsNoReading":             agentsWordIsNoReading,
-	"TestRewrittenResultIsNoReading":        rewrittenResultIsNoReading,
-	"TestRefusalIsAReading":                 refusalIsAReading,
-	"TestSpellingMustBeWhatWasRead":         spellingMustBeWhatWasRead,
 	"TestAskingModelIsKnownByAnyAnswer":     askingModelIsKnownByAnyAnswer,
-	"TestGapsOfAnAgentToolCount":            gapsOfAnAgentToolCount,
-	"TestEchoOfWhatTheRecordLacks":          echoOfWhatTheRecordLacks,
 	"TestOneIDForCallsAboutDifferentThings": oneIDForCallsAboutDifferentThings,
 	"TestJoinedWordsAreNoReading":           joinedWordsAreNoReading,
-	"TestUserQuotesAnAgent":                 userQuotesAnAgent,
 }
 
 // TestAttacksOnEvidenceAgain runs them with alternatives and with conditions in use. What
@@ -76,8 +62,7 @@ func TestAttacksOnEvidenceAgain(t *testing.T) {
 		{"alternatives and a condition on availability", cgtest.With(alternatives, condition("availability", config.Drift{Equals: true})), nil},
 		{"a condition on the price", condition("price", config.Drift{AtMost: "$50,000"}), []string{
 			// In these an honest plan pays $80,000, or was shown that price.
-			"TestDelegateReads", "TestOneIDForCallsAboutDifferentThings", "TestRefusalIsAReading",
-			"TestOtherTabReadsTheNewPrice", "TestLateRowOfAnotherProcess", "TestIsolatedAgents",
+			"TestOneIDForCallsAboutDifferentThings", "TestOtherTabReadsTheNewPrice", "TestLateRowOfAnotherProcess",
 		}},
 	}
 	for i, name := range sorted(attacksOnEvidence) {

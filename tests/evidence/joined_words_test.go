@@ -33,14 +33,10 @@ func joinedWordsAreNoReading(t *testing.T, also cgtest.Option) {
 		})
 	}, also)}
 	writer := func(name string) workflow.Node {
-		n, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: name,
+		return agentNode(t, llmagent.Config{Name: name,
 			OutputSchema: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"items": {Type: genai.TypeArray,
 				Items: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"name": {Type: genai.TypeString}, "price": {Type: genai.TypeString}}}}}},
-			Model: scripted(says(`{"items":[{"name":"Strava Sponsored Routes","price":"$40,000"}]}`))}), workflow.NodeConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+			Model: scripted(says(`{"items":[{"name":"Strava Sponsored Routes","price":"$40,000"}]}`))})
 	}
 	left, right, join := writer("left"), writer("right"), workflow.NewJoinNode("join")
 	review := workflow.NewEmittingFunctionNode("review", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {

@@ -34,11 +34,10 @@ import (
 
 // Reasons of failures that say what is wrong with the evidence.
 const (
-	nothingSeen     = safety.ReasonNothingSeen
-	notRead         = safety.ReasonNotRead
-	argumentDiffers = safety.ReasonArgumentDiffers
-	resultRewritten = safety.ReasonResultRewritten
-	priceChanged    = string(safety.PriceChanged)
+	nothingSeen = safety.ReasonNothingSeen
+	notRead     = safety.ReasonNotRead
+
+	priceChanged = string(safety.PriceChanged)
 )
 
 // market is a world of several products and a budget.
@@ -148,14 +147,6 @@ func combinations(t testing.TB, also cgtest.Option, lengths ...int) [][]int {
 
 // sorted returns the names of cases.
 func sorted[C any](cases map[string]C) []string { return slices.Sorted(maps.Keys(cases)) }
-
-// required sets what has to be unchanged, by the word of the configuration.
-func required(t testing.TB, word string, types ...string) cgtest.Option {
-	return func(o *cgtest.Options) {
-		o.Config.Guard.Require = config.Requirement(word)
-		o.Config.Guard.Listed = types
-	}
-}
 
 // configured takes the rules and the guard from the text of a configuration file.
 func configured(t testing.TB, text string) cgtest.Option {
