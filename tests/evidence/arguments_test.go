@@ -12,14 +12,13 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // A plugin between ours resolves an alias before the tool asks. The human sees what it stands for, so
 // the check is about that. A flow has a callback of the agent that does so.
-func TestRequestArgumentsAreRead(t *testing.T) { requestArgumentsAreRead(t, nil) }
-
-func requestArgumentsAreRead(t *testing.T, also cgtest.Option) {
+func TestRequestArgumentsAreRead(t *testing.T) {
 	resolve := func(_ agent.Context, tl tool.Tool, args map[string]any) (map[string]any, error) {
 		if tl.Name() == "buy" && args["item"] == "the usual" {
 			args["item"] = "Superbowl"
@@ -27,7 +26,7 @@ func requestArgumentsAreRead(t *testing.T, also cgtest.Option) {
 		return nil, nil
 	}
 	worlds := []string{"the world changes", "nothing changes"}
-	for _, c := range combinations(t, also, len(guards), len(worlds)) {
+	for _, c := range testsize.Combinations(t, 2, len(guards), len(worlds)) {
 		guard, refused := sorted(guards)[c[0]], c[1] == 0
 		t.Run(guard+", "+worlds[c[1]], func(t *testing.T) {
 			m := newMarket(t)
@@ -37,7 +36,7 @@ func requestArgumentsAreRead(t *testing.T, also cgtest.Option) {
 			s["buy it"] = calls("buy", map[string]any{"item": "the usual", "count": 1})
 			h := cgtest.New(t, guards[guard], m.open, s.model, func(o *cgtest.Options) {
 				o.Plugins = append(o.Plugins, cgtest.NewPlugin(t, plugin.Config{Name: "aliases", BeforeToolCallback: resolve}))
-			}, also)
+			})
 			h.Say("find")
 			events := h.Say("buy it")
 			if as := h.Approvals(cgtest.SessionID); len(as) == 1 {

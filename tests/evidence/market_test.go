@@ -26,7 +26,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -132,17 +131,6 @@ func namesItem(o *cgtest.Options) {
 // guards are the three kinds of a guard, each with a rule that reads what is bought.
 var guards = map[string]cgtest.Option{
 	"protected": namesItem, "listed": cgtest.With(cgtest.Listed, namesItem), "covered": cgtest.Covered,
-}
-
-// combinations returns the combinations of values that a test tries, by their indexes. An attack
-// that runs again with another option tries each value; by itself, the pairs of values.
-func combinations(t testing.TB, also cgtest.Option, lengths ...int) [][]int {
-	t.Helper()
-	strength := 2
-	if also != nil {
-		strength = 1
-	}
-	return testsize.Combinations(t, strength, lengths...)
 }
 
 // sorted returns the names of cases.

@@ -63,12 +63,10 @@ func directed(t *testing.T, h *cgtest.Harness, s script, agents ...agent.Agent) 
 
 // What agents side by side read counts for the one behind them, and what one of them reads
 // is not known to the other.
-func TestParallelChildren(t *testing.T) { parallelChildren(t, nil) }
-
-func parallelChildren(t *testing.T, also cgtest.Option) {
+func TestParallelChildren(t *testing.T) {
 	t.Run("one of them asks while the other reads a new price", func(t *testing.T) {
 		onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-			h := cgtest.New(t, cgtest.Covered, m.open, also)
+			h := cgtest.New(t, cgtest.Covered, m.open)
 			read, again := make(chan struct{}), make(chan struct{})
 			left := cgtest.NewAgent(t, llmagent.Config{Name: "left", Tools: h.Tools[:1], Model: scripted(
 				func(req *model.LLMRequest) *model.LLMResponse {
@@ -96,7 +94,7 @@ func parallelChildren(t *testing.T, also cgtest.Option) {
 	// A model call of one child is under way while the other asks.
 	t.Run("one of them asks while the other chats", func(t *testing.T) {
 		onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-			h := cgtest.New(t, cgtest.Covered, m.open, also)
+			h := cgtest.New(t, cgtest.Covered, m.open)
 			began, asks, said := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			left := cgtest.NewAgent(t, llmagent.Config{Name: "left", Model: scripted(func(*model.LLMRequest) *model.LLMResponse {
 				close(began)
@@ -126,11 +124,9 @@ func parallelChildren(t *testing.T, also cgtest.Option) {
 }
 
 // The same in the children of a dynamic node, which have one branch.
-func TestDynamicChildren(t *testing.T) { dynamicChildren(t, nil) }
-
-func dynamicChildren(t *testing.T, also cgtest.Option) {
+func TestDynamicChildren(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-		h := cgtest.New(t, cgtest.Covered, m.open, also)
+		h := cgtest.New(t, cgtest.Covered, m.open)
 		began, asks, said := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		finder := agentNode(t, llmagent.Config{Name: "finder", Tools: h.Tools[:1], Model: scripted(searches, says("Found."))})
 		left := agentNode(t, llmagent.Config{Name: "left", Model: scripted(func(*model.LLMRequest) *model.LLMResponse {
