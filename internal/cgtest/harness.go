@@ -311,31 +311,3 @@ func (h *Harness) Approvals(sessionID string) []safety.Approval {
 	}
 	return as
 }
-
-// WantCheckFailed approves the one request and expects that the check, not the
-// tool, had the last word, for the given reason.
-func WantCheckFailed(t *testing.T, h *Harness, reason string) {
-	t.Helper()
-	id, _ := h.Ask(SessionID)
-	got := h.Answer(SessionID, id, true)
-	h.WantBought(0)
-	if got["status"] != "blocked" {
-		t.Errorf("buy answered %v, want a structured refusal", got)
-	}
-	report, err := h.CG.Check(t.Context(), Key(SessionID))
-	if err != nil {
-		t.Fatalf("Check: %v", err)
-	}
-	if v := report.Verdict(); v != safety.CheckFailed {
-		t.Errorf("verdict = %v, want check_failed", v)
-	}
-	if report.IsSafeToApprove() {
-		t.Error("the report says it is safe")
-	}
-	for _, f := range report.Failures() {
-		if f.Reason == reason {
-			return
-		}
-	}
-	t.Errorf("failures = %+v, want one with reason %q", report.Failures(), reason)
-}

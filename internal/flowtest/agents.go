@@ -324,6 +324,9 @@ func (r *run) makeLLM(s shape, below []agent.Agent) (agent.Agent, error) {
 	}
 	for _, name := range s.Tools {
 		t, ok := r.tools[name]
+		if a := r.agents[name]; !ok && a != nil {
+			t, ok = r.cg.AgentTool(a, nil), true
+		}
 		if !ok {
 			return nil, fmt.Errorf("agent %s: the flow has no tool %q", s.Name, name)
 		}
@@ -480,7 +483,7 @@ func (a *actor) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 		a.run.note("model %s is shown %s", a.agent, shownTo(req))
 		parts := []*genai.Part{}
 		for _, c := range mv.calls {
-			name, args := c.tool, asJSON(c.args)
+			name, args := c.tool, asJSON(scope{}.fill(c.args).(map[string]any))
 			if name == "transfer" {
 				name, args = "transfer_to_agent", map[string]any{"agent_name": args["to"]}
 			}

@@ -137,7 +137,7 @@ type shape struct {
 	Name string `yaml:"name"`
 	// Kind is llm, sequential, parallel, loop or workflow; a node may also be tool, output, ask or fork.
 	Kind  string   `yaml:"kind"`
-	Tools []string `yaml:"tools"` // of an llm; all that no other agent has where it is left out. Of an output: what it calls
+	Tools []string `yaml:"tools"` // of an llm, agents of the flow among them; all that no other agent has where it is left out. Of an output: what it calls
 	Of    []shape  `yaml:"of"`    // agents below, or the nodes of a workflow, one after the other
 	Times uint     `yaml:"times"` // of a loop
 	Mode  string   `yaml:"mode"`  // of an llm: task or single_turn

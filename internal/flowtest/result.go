@@ -242,7 +242,7 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 		{"card", r.words.Card, f.Says.Card, f.Never.Card},
 		{"refusal", r.words.Refusal, f.Says.Refusal, f.Never.Refusal},
 		{"result", r.words.Result, f.Says.Result, f.Never.Result},
-		{"report", r.words.Report, f.Says.Report, nil},
+		{"report", r.words.Report, f.Says.Report, f.Never.Report},
 		{"log", r.words.Log, f.Says.Log, f.Never.Log},
 	} {
 		all := strings.Join(kind.texts, "\n")

@@ -430,7 +430,7 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		}
 		r.see(id, ev)
 	}
-	if r.flow.Says.Report != nil {
+	if r.flow.Says.Report != nil || r.flow.Never.Report != nil {
 		approvals, err := r.cg.Approvals(ctx, r.flow.key(id))
 		if err != nil {
 			return err

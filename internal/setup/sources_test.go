@@ -174,3 +174,24 @@ func TestUnseenWarnings(t *testing.T) {
 		}
 	}
 }
+
+// A list of alternatives of which no action names one counts as a whole; that is said when the program starts.
+func TestAlternativesNobodyNames(t *testing.T) {
+	list := config.Extract{Name: "offers", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Alternatives: true}
+	bought := config.Extract{Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"}
+	of := bought
+	of.Type = "Offer"
+	for name, test := range map[string]struct {
+		rules  []config.Extract
+		warned bool
+	}{
+		"no rule for an action": {[]config.Extract{list}, true},
+		"one of another type":   {[]config.Extract{list, of}, true},
+		"one of the type":       {[]config.Extract{list, bought}, false},
+	} {
+		const warning = `rule "offers" says alternatives, and no rule with in: action finds the type "Product": `
+		if all := strings.Join(Warnings(config.Config{Extract: test.rules}, nil), "\n"); strings.Contains(all, warning) != test.warned {
+			t.Errorf("%s: warned %t, want %t:\n%s", name, !test.warned, test.warned, all)
+		}
+	}
+}

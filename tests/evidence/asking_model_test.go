@@ -15,13 +15,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // However the answer looks that asks for the action, a model gave it, and that model has to
 // have read what it names. Here an agent buys that has read nothing: another one did.
-func TestAskingModelIsKnownByAnyAnswer(t *testing.T) { askingModelIsKnownByAnyAnswer(t, nil) }
-
-func askingModelIsKnownByAnyAnswer(t *testing.T, also cgtest.Option) {
+func TestAskingModelIsKnownByAnyAnswer(t *testing.T) {
 	buy := func() *genai.FunctionCall {
 		return &genai.FunctionCall{Name: "buy", Args: map[string]any{"item": cgtest.Item, "count": 1}}
 	}
@@ -39,11 +38,11 @@ func askingModelIsKnownByAnyAnswer(t *testing.T, also cgtest.Option) {
 		"in the role of the user":              byUser,
 		"in no role":                           noRole,
 	}
-	for _, c := range combinations(t, also, len(answers), 2) {
+	for _, c := range testsize.Combinations(t, 2, len(answers), 2) {
 		name, shorted := sorted(answers)[c[0]], c[1] == 1
 		t.Run(fmt.Sprint(name, ", by a callback: ", shorted), func(t *testing.T) {
 			m := newMarket(t)
-			h := cgtest.New(t, cgtest.Covered, m.open, also)
+			h := cgtest.New(t, cgtest.Covered, m.open)
 			given := *answers[name]
 			content := *given.Content
 			given.Content = &content

@@ -22,25 +22,19 @@ import (
 )
 
 // What agents say is no reading where a node of ADK's joins it either.
-func TestJoinedWordsAreNoReading(t *testing.T) { joinedWordsAreNoReading(t, nil) }
-
-func joinedWordsAreNoReading(t *testing.T, also cgtest.Option) {
+func TestJoinedWordsAreNoReading(t *testing.T) {
 	m := newMarket(t)
 	w := &cgtest.Workflow{Harness: cgtest.New(t, m.open, cgtest.GuardInputs("review"), func(o *cgtest.Options) {
 		o.Config.Extract = append(o.Config.Extract, config.Extract{
 			Name: "output", Event: record.NodeOutput, Type: "Product", Value: "$.name", Each: "$..items[*]",
 			Attributes: map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
 		})
-	}, also)}
+	})}
 	writer := func(name string) workflow.Node {
-		n, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: name,
+		return agentNode(t, llmagent.Config{Name: name,
 			OutputSchema: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"items": {Type: genai.TypeArray,
 				Items: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"name": {Type: genai.TypeString}, "price": {Type: genai.TypeString}}}}}},
-			Model: scripted(says(`{"items":[{"name":"Strava Sponsored Routes","price":"$40,000"}]}`))}), workflow.NodeConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+			Model: scripted(says(`{"items":[{"name":"Strava Sponsored Routes","price":"$40,000"}]}`))})
 	}
 	left, right, join := writer("left"), writer("right"), workflow.NewJoinNode("join")
 	review := workflow.NewEmittingFunctionNode("review", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {

@@ -26,7 +26,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -34,11 +33,10 @@ import (
 
 // Reasons of failures that say what is wrong with the evidence.
 const (
-	nothingSeen     = safety.ReasonNothingSeen
-	notRead         = safety.ReasonNotRead
-	argumentDiffers = safety.ReasonArgumentDiffers
-	resultRewritten = safety.ReasonResultRewritten
-	priceChanged    = string(safety.PriceChanged)
+	nothingSeen = safety.ReasonNothingSeen
+	notRead     = safety.ReasonNotRead
+
+	priceChanged = string(safety.PriceChanged)
 )
 
 // market is a world of several products and a budget.
@@ -135,27 +133,8 @@ var guards = map[string]cgtest.Option{
 	"protected": namesItem, "listed": cgtest.With(cgtest.Listed, namesItem), "covered": cgtest.Covered,
 }
 
-// combinations returns the combinations of values that a test tries, by their indexes. An attack
-// that runs again with another option tries each value; by itself, the pairs of values.
-func combinations(t testing.TB, also cgtest.Option, lengths ...int) [][]int {
-	t.Helper()
-	strength := 2
-	if also != nil {
-		strength = 1
-	}
-	return testsize.Combinations(t, strength, lengths...)
-}
-
 // sorted returns the names of cases.
 func sorted[C any](cases map[string]C) []string { return slices.Sorted(maps.Keys(cases)) }
-
-// required sets what has to be unchanged, by the word of the configuration.
-func required(t testing.TB, word string, types ...string) cgtest.Option {
-	return func(o *cgtest.Options) {
-		o.Config.Guard.Require = config.Requirement(word)
-		o.Config.Guard.Listed = types
-	}
-}
 
 // configured takes the rules and the guard from the text of a configuration file.
 func configured(t testing.TB, text string) cgtest.Option {

@@ -19,15 +19,14 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // While a model still answers one message of a session, another message asks. What was
 // found before counts all the same.
-func TestOverlappingModelCalls(t *testing.T) { overlappingModelCalls(t, nil) }
-
-func overlappingModelCalls(t *testing.T, also cgtest.Option) {
+func TestOverlappingModelCalls(t *testing.T) {
 	type world struct {
 		change  func(*market)
 		refused bool
@@ -38,7 +37,7 @@ func overlappingModelCalls(t *testing.T, also cgtest.Option) {
 		"nothing changes":   {func(*market) {}, false},
 	}
 	ends := []string{"while the other asks", "before the approval", "after the approval"}
-	for _, c := range combinations(t, also, len(guards), len(worlds), len(ends)) {
+	for _, c := range testsize.Combinations(t, 2, len(guards), len(worlds), len(ends)) {
 		guard, change, end := sorted(guards)[c[0]], sorted(worlds)[c[1]], ends[c[2]]
 		w := worlds[change]
 		t.Run(guard+", "+change+", "+end, func(t *testing.T) {
@@ -64,7 +63,7 @@ func overlappingModelCalls(t *testing.T, also cgtest.Option) {
 					return buys(req)
 				},
 				"<buy": says("Done."),
-			}.model, also)
+			}.model)
 			h.Say("find")
 			hello = begin(h, "hello?")
 			defer answered()
@@ -80,9 +79,7 @@ func overlappingModelCalls(t *testing.T, also cgtest.Option) {
 
 // One response asks for a search and for the purchase. The search is recorded before the
 // purchase asks, and the model that asked had not read it.
-func TestSearchAndBuyInOneResponse(t *testing.T) { searchAndBuyInOneResponse(t, nil) }
-
-func searchAndBuyInOneResponse(t *testing.T, also cgtest.Option) {
+func TestSearchAndBuyInOneResponse(t *testing.T) {
 	for name, test := range map[string]struct {
 		first   bool // the model has read a price in an earlier turn
 		risen   bool // before the response
@@ -94,7 +91,7 @@ func searchAndBuyInOneResponse(t *testing.T, also cgtest.Option) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMarket(t)
-			h := cgtest.New(t, cgtest.Covered, m.open, also)
+			h := cgtest.New(t, cgtest.Covered, m.open)
 			var searched atomic.Pointer[chan struct{}]
 			buy, err := functiontool.New(functiontool.Config{Name: "buy", Description: "buys"},
 				func(ctx agent.Context, a cgtest.BuyArgs) (map[string]any, error) {
@@ -146,9 +143,7 @@ func searchAndBuyInOneResponse(t *testing.T, also cgtest.Option) {
 
 // Another tab of the same session reads the new price while the run that asks knows the
 // old one: ADK gives each run its own copy of the session.
-func TestOtherTabReadsTheNewPrice(t *testing.T) { otherTabReadsTheNewPrice(t, nil) }
-
-func otherTabReadsTheNewPrice(t *testing.T, also cgtest.Option) {
+func TestOtherTabReadsTheNewPrice(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
 		var h *cgtest.Harness
 		m.tools = []tool.Tool{cgtest.NewTool(t, "think", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
@@ -174,126 +169,16 @@ func otherTabReadsTheNewPrice(t *testing.T, also cgtest.Option) {
 				return buys(req)
 			},
 			"<buy": says("Done."),
-		}.model, also)
+		}.model)
 		wantOutcome(h, refused, settle(h, h.Say("find"), nil), priceChanged)
-	})
-	t.Run("read again in this tab", func(t *testing.T) {
-		m := newMarket(t)
-		h := cgtest.New(t, cgtest.Covered, m.open, script{
-			"find": searches, "find again": searches, "<search": says("Found."), "buy it": buys, "<buy": says("Done."),
-		}.model, also)
-		h.Say("find")
-		m.rise()
-		h.Say("find again")
-		wantRan(h, settle(h, h.Say("buy it"), nil))
-	})
-}
-
-// An agent that sees no earlier turn decides on what it reads in this one.
-func TestIsolatedAgents(t *testing.T) { isolatedAgents(t, nil) }
-
-func isolatedAgents(t *testing.T, also cgtest.Option) {
-	isolated := func(t *testing.T, m *market) *cgtest.Harness {
-		h := cgtest.New(t, cgtest.Covered, m.open, also)
-		h.Serve(cgtest.NewAgent(t, llmagent.Config{
-			Name: "root", Tools: h.Tools, IncludeContents: llmagent.IncludeContentsNone,
-			Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-				if told := lastTold(req); told == "<search" && lastText(req) == "find and buy" {
-					return buys(req), nil
-				}
-				return script{"find": searches, "find and buy": searches, "<search": says("Found."), "buy it": buys, "<buy": says("Done.")}.answer(req)
-			}},
-		}))
-		return h
-	}
-	t.Run("read in this turn, after an older price", func(t *testing.T) {
-		m := newMarket(t)
-		h := isolated(t, m)
-		h.Say("find")
-		m.rise()
-		wantRan(h, settle(h, h.Say("find and buy"), nil))
-	})
-	t.Run("read in this turn, and then it changes", func(t *testing.T) {
-		m := newMarket(t)
-		h := isolated(t, m)
-		h.Say("find")
-		wantRefused(h, settle(h, h.Say("find and buy"), m.rise), priceChanged)
-	})
-	t.Run("read in an earlier turn alone", func(t *testing.T) {
-		m := newMarket(t)
-		h := isolated(t, m)
-		h.Say("find")
-		wantRefused(h, settle(h, h.Say("buy it"), m.rise), priceChanged, notRead)
-	})
-}
-
-// lastText returns the last text of a user in a prompt.
-func lastText(req *model.LLMRequest) (text string) {
-	for _, c := range req.Contents {
-		for _, p := range c.Parts {
-			if c.Role == genai.RoleUser && p.Text != "" {
-				text = p.Text
-			}
-		}
-	}
-	return text
-}
-
-// A delegate reads, transfers back, and the root asks: it has read what the delegate read.
-func TestDelegateReads(t *testing.T) { delegateReads(t, nil) }
-
-func delegateReads(t *testing.T, also cgtest.Option) {
-	serve := func(t *testing.T, m *market) *cgtest.Harness {
-		h := cgtest.New(t, cgtest.Covered, m.open, also)
-		planner := cgtest.NewAgent(t, llmagent.Config{Name: "planner", Description: "plans", Tools: h.Tools[:1], Model: &adktest.Model{
-			Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-				if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
-					return adktest.Call("transfer_to_agent", map[string]any{"agent_name": "root"}), nil
-				}
-				return searches(req), nil
-			}}})
-		planned := false
-		h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Tools: h.Tools[1:2], SubAgents: []agent.Agent{planner}, Model: &adktest.Model{
-			Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-				switch told := lastTold(req); {
-				case told == "find":
-					planned = true
-					return adktest.Call("transfer_to_agent", map[string]any{"agent_name": "planner"}), nil
-				case planned:
-					planned = false
-					return adktest.Text("There is one route."), nil
-				case told == "buy it":
-					if !shows(req, "[planner] `search` tool returned result") {
-						t.Error("the root has not seen what the planner read")
-					}
-					return buys(req), nil
-				}
-				return adktest.Text("Done."), nil
-			}}}))
-		return h
-	}
-	onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-		h := serve(t, m)
-		h.Say("find")
-		wantOutcome(h, refused, settle(h, h.Say("buy it"), change), priceChanged)
-	})
-	t.Run("the delegate reads again", func(t *testing.T) {
-		m := newMarket(t)
-		h := serve(t, m)
-		h.Say("find")
-		m.rise()
-		h.Say("find")
-		wantRan(h, settle(h, h.Say("buy it"), nil))
 	})
 }
 
 // A run of another process on the same journal is open: what it reads may be recorded
 // late, so the record has a gap until it ends.
-func TestLateRowOfAnotherProcess(t *testing.T) { lateRowOfAnotherProcess(t, nil) }
-
-func lateRowOfAnotherProcess(t *testing.T, also cgtest.Option) {
+func TestLateRowOfAnotherProcess(t *testing.T) {
 	m := newMarket(t)
-	h := cgtest.New(t, cgtest.Covered, m.open, searchThenBuy().model, also)
+	h := cgtest.New(t, cgtest.Covered, m.open, searchThenBuy().model)
 	began, goOn := make(chan struct{}), make(chan struct{})
 	other := cgtest.New(t, cgtest.Covered, m.open, script{"look": searches, "<search": says("Looked.")}.model, func(o *cgtest.Options) {
 		o.Config.Journal.Path = h.Path
@@ -304,7 +189,7 @@ func lateRowOfAnotherProcess(t *testing.T, also cgtest.Option) {
 			<-goOn
 			return search(ctx, a)
 		}
-	}, also)
+	})
 	h.Say("find")
 	looked := begin(other, "look")
 	<-began

@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genai"
-
-	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/model"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -23,56 +20,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// What is found between a request and its answer is not what the request rests on.
-func TestEntitiesAfterTheRequestDoNotCount(t *testing.T) {
-	h := cgtest.New(t, func(o *cgtest.Options) {
-		shop := o.Answer
-		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			last := adktest.LastResponse(req)
-			var said string
-			for _, c := range req.Contents {
-				if c.Role == genai.RoleUser && len(c.Parts) > 0 && c.Parts[0].Text != "" {
-					said = c.Parts[0].Text
-				}
-			}
-			if said == "just look" {
-				if last != nil && last.Name == "search" {
-					return adktest.Text("Found more."), nil
-				}
-				if last == nil {
-					return adktest.Call("search", map[string]any{"query": "more"}), nil
-				}
-			}
-			return shop(req)
-		}
-		o.Search = func(_ agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
-			name := "Strava Sponsored Routes"
-			if a.Query == "more" {
-				name = "Something Else"
-			}
-			return map[string]any{"items": []any{map[string]any{"name": name, "price": "$40,000", "available": true}}}, nil
-		}
-	})
-	id, _ := h.Ask(cgtest.SessionID)
-	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("just look"))
-	g, err := h.CG.Graph(t.Context(), cgtest.Key(cgtest.SessionID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(g.Canonical()); n != 2 {
-		t.Fatalf("%d entities in the session, want 2", n)
-	}
-	report, err := h.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := report.TotalEntities(); n != 1 {
-		t.Errorf("the approval rests on %d entities, want the one that was found before", n)
-	}
-	h.Answer(cgtest.SessionID, id, true)
-	h.WantBought(1)
-}
 
 func TestCheckSummary(t *testing.T) {
 	h := cgtest.New(t)
@@ -99,44 +46,6 @@ func TestCheckSummary(t *testing.T) {
 	if err != nil || report.IsSafeToApprove() || !report.CheckFailed() {
 		t.Errorf("check of an unknown session: %v, %v", report.Summary(), err)
 	}
-}
-
-// The request rests on everything that led to it, however long ago in the session.
-func TestEntitiesFarBeforeTheRequestAreChecked(t *testing.T) {
-	const rounds = 40
-	step := 0
-	h := cgtest.New(t, func(o *cgtest.Options) {
-		o.Answer = func(*model.LLMRequest) (*model.LLMResponse, error) {
-			switch step++; {
-			case step == 1:
-				return adktest.Call("search", map[string]any{"query": "first"}), nil
-			case step <= rounds:
-				return adktest.Call("search", map[string]any{"query": "other"}), nil
-			case step == rounds+1:
-				return adktest.Call("buy", map[string]any{"item": "First", "count": 1}), nil
-			}
-			return adktest.Text("done"), nil
-		}
-		o.Search = func(_ agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
-			name := "Other"
-			if a.Query == "first" {
-				name = "First"
-			}
-			return map[string]any{"items": []any{map[string]any{"name": name, "price": "$40,000", "available": true}}}, nil
-		}
-	}, cgtest.WithChecker(func(_ context.Context, e entity.Canonical) (safety.State, error) {
-		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{
-			"price": cgtest.Money(t, "$40,000"), "availability": entity.Bool(e.Value != "First"),
-		}}, nil
-	}))
-	id, _ := h.Ask(cgtest.SessionID)
-	if n := len(h.Approvals(cgtest.SessionID)[0].Entities); n != 2 {
-		t.Errorf("the approval rests on %d entities, want 2", n)
-	}
-	if got := h.Answer(cgtest.SessionID, id, true); got["reason"] != "drift" {
-		t.Errorf("buy answered %v, want drift: the first product is sold out", got)
-	}
-	h.WantBought(0)
 }
 
 // A run that ended with an error is complete: what it found can carry an approval.

@@ -23,9 +23,7 @@ type quoteArgs struct {
 
 // Models that give their calls no ids of their own use one again. Two calls with one id and
 // equal results are two all the same, if they are about different things.
-func TestOneIDForCallsAboutDifferentThings(t *testing.T) { oneIDForCallsAboutDifferentThings(t, nil) }
-
-func oneIDForCallsAboutDifferentThings(t *testing.T, also cgtest.Option) {
+func TestOneIDForCallsAboutDifferentThings(t *testing.T) {
 	quotes := func(name string) *model.LLMResponse {
 		return adktest.Calls(&genai.FunctionCall{ID: "call_0", Name: "quote", Args: map[string]any{"item": name}})
 	}
@@ -47,7 +45,7 @@ extract:
     attributes:
       price: {path: $.price, type: money, currency: USD}
       availability: {path: $.available, type: boolean}
-`), also)
+`))
 		tab := func() {
 			m.rise()
 			r, err := runner.New(runner.Config{
