@@ -4,7 +4,6 @@
 package cgtest
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 
@@ -13,7 +12,6 @@ import (
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/model"
-	"google.golang.org/adk/v2/runner"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -109,20 +107,6 @@ func (h *Harness) WantStates(want ...safety.ApprovalState) []safety.Approval {
 		h.T.Fatalf("approvals (-want +got):\n%s", diff)
 	}
 	return as
-}
-
-// Restarted returns another process with the same journal and the same sessions.
-func (h *Harness) Restarted(t *testing.T, m *Repeater) *Harness {
-	t.Helper()
-	if err := h.CG.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	next := NewRepeating(t, m, func(o *Options) {
-		o.Config.Journal.Path = h.Path
-		o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = h.Sessions }
-	})
-	next.Sessions, next.Path = h.Sessions, h.Path
-	return next
 }
 
 // SameArgs returns the arguments of the purchase, whichever attempt it is.

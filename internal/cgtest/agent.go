@@ -4,7 +4,6 @@
 package cgtest
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"google.golang.org/genai"
@@ -124,13 +123,4 @@ func (h *Harness) Append(to session.Session, ev *session.Event) {
 	if err := h.Sessions.AppendEvent(h.T.Context(), to, ev); err != nil {
 		h.T.Fatal(err)
 	}
-}
-
-// CountingTool returns a tool of the name buy that counts its runs.
-func CountingTool(t testing.TB, n *atomic.Int64) tool.Tool {
-	t.Helper()
-	return NewTool(t, "buy", func(agent.Context, BuyArgs) (map[string]any, error) {
-		n.Add(1)
-		return map[string]any{"status": "bought"}, nil
-	})
 }

@@ -97,9 +97,8 @@ type Options struct {
 	// CountChecks has each check call Harness.OnCheck.
 	CountChecks  bool
 	ChangeRunner func(*runner.Config)
-	// ChangeTools changes the tools of the agent, search first; Later is left to the test.
+	// ChangeTools changes the tools of the agent, search first.
 	ChangeTools func(*contextgraph.Instance, []tool.Tool) []tool.Tool
-	Later       func()
 }
 
 // Listed has the config name the tool instead of wrapping it.

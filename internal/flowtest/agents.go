@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
@@ -85,8 +86,11 @@ func (r *run) makeTool(name string, l *look) (t tool.Tool, err error) {
 			return nil, err
 		}
 	}
-	if l.Guard == "protect" {
+	switch l.Guard {
+	case "protect":
 		t = r.cg.Protect(t)
+	case "twin":
+		r.cg.Protect(t) // which no agent has
 	}
 	return t, nil
 }
@@ -107,7 +111,12 @@ func (r *run) callText(ctx agent.Context, name string, args map[string]any) (str
 func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, error) {
 	r.mu.Lock()
 	l := r.looks[name]
+	r.calls[name]++
 	r.mu.Unlock()
+	c := ctx.ToolConfirmation()
+	if l.Guard == "asks" && c == nil {
+		return map[string]any{"status": "waiting"}, ctx.RequestConfirmation("Shall I?", nil)
+	}
 	artifact := ""
 	if l.Loads != "" {
 		loaded, err := ctx.Artifacts().Load(ctx, fmt.Sprint(args[l.Loads]))
@@ -115,6 +124,9 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 			return nil, err
 		}
 		artifact = loaded.Part.Text
+	}
+	for _, other := range l.Runs {
+		r.runTool(ctx, other, args)
 	}
 	for _, a := range l.Agents {
 		if _, err := r.runAgent(ctx, a, args); err != nil {
@@ -128,6 +140,9 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 	}
 	s := r.place.scopeOf(args, state, artifact)
+	if c != nil {
+		s["answer"] = c.Payload
+	}
 	for _, d := range l.Declares {
 		e, err := entityOf(s, d, attributesOf(r.flow.cfg.Extract, d.Type))
 		if err == nil {
@@ -141,7 +156,7 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 	if err != nil {
 		return nil, err
 	}
-	if r.isGuarded(name) {
+	if r.flow.isGuarded(name) {
 		r.effect(name, args)
 	}
 	if l.World != nil {
@@ -153,6 +168,25 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 	}
 	return result, nil
+}
+
+// runTool calls a tool as another tool or a node may, past ADK.
+func (r *run) runTool(ctx agent.Context, name string, args map[string]any) {
+	var result map[string]any
+	var err error
+	switch t := r.tools[name].(type) {
+	case runnable:
+		result, err = t.Run(ctx, args)
+	case interface {
+		RunStream(ctx agent.Context, args any) iter.Seq2[string, error]
+	}:
+		for _, err = range t.RunStream(ctx, args) {
+		}
+	}
+	r.note("INSIDE  %s %s %v", name, jsonOf(result), err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.words.Result = append(r.words.Result, fmt.Sprint(jsonOf(result), err))
 }
 
 // answer returns what the table of the tool says about the arguments.
@@ -267,14 +301,14 @@ func (r *run) makeLLM(s shape, below []agent.Agent) (agent.Agent, error) {
 		BeforeModelCallbacks: []llmagent.BeforeModelCallback{r.showElse}, AfterToolCallbacks: []llmagent.AfterToolCallback{r.rewrite},
 		BeforeToolCallbacks: []llmagent.BeforeToolCallback{r.changeArgs}, Mode: llmagent.ModeChat,
 	}
-	if s.Alone {
-		cfg.IncludeContents = llmagent.IncludeContentsNone
-	}
 	switch s.Mode {
 	case "task":
 		cfg.Mode = llmagent.ModeTask
 	case "single_turn":
 		cfg.Mode = llmagent.ModeSingleTurn
+	}
+	if s.Alone {
+		cfg.IncludeContents = llmagent.IncludeContentsNone
 	}
 	for _, name := range s.Tools {
 		t, ok := r.tools[name]
@@ -291,17 +325,36 @@ func (r *run) makeLLM(s shape, below []agent.Agent) (agent.Agent, error) {
 	return a, err
 }
 
-// makeWorkflow makes a workflow of nodes, one after the other.
+// makeWorkflow makes a workflow of nodes, one after the other. Those of a fork stand side by side.
 func (r *run) makeWorkflow(s shape) (agent.Agent, error) {
-	nodes := []workflow.Node{workflow.Start}
-	for _, o := range s.Of {
-		n, err := r.makeNode(o)
-		if err != nil {
-			return nil, fmt.Errorf("node %s: %w", o.Name, err)
+	var edges []workflow.Edge
+	last := []workflow.Node{workflow.Start}
+	follow := func(n workflow.Node) {
+		for _, from := range last {
+			edges = append(edges, workflow.Edge{From: from, To: n})
 		}
-		nodes = append(nodes, n)
 	}
-	return workflowagent.New(workflowagent.Config{Name: s.Name, Edges: workflow.Chain(nodes...)})
+	for _, o := range s.Of {
+		side := []shape{o}
+		if o.Kind == "fork" {
+			side = o.Of
+		}
+		var nodes []workflow.Node
+		for _, b := range side {
+			n, err := r.makeNode(b)
+			if err != nil {
+				return nil, fmt.Errorf("node %s: %w", b.Name, err)
+			}
+			follow(n)
+			nodes = append(nodes, n)
+		}
+		if last = nodes; o.Kind == "fork" {
+			join := workflow.NewJoinNode(o.Name)
+			follow(join)
+			last = []workflow.Node{join}
+		}
+	}
+	return workflowagent.New(workflowagent.Config{Name: s.Name, Edges: edges})
 }
 
 func (r *run) makeNode(s shape) (workflow.Node, error) {
@@ -314,11 +367,17 @@ func (r *run) makeNode(s shape) (workflow.Node, error) {
 		return workflow.NewToolNode(t, workflow.NodeConfig{})
 	case "output":
 		return workflow.NewFunctionNode(s.Name, func(ctx agent.Context, in any) (any, error) {
+			for _, t := range s.Tools {
+				r.runTool(ctx, t, nil)
+			}
 			return r.place.scopeOf(map[string]any{"input": in}, nil, "").fill(s.Result), nil
 		}, workflow.NodeConfig{}), nil
 	case "ask":
 		return workflow.NewEmittingFunctionNode(s.Name, func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
-			request := session.RequestInput{InterruptID: r.newID("input"), Message: s.Name, Payload: r.place.scopeOf(nil, nil, "").fill(s.Result)}
+			request := session.RequestInput{InterruptID: r.newID(s.Name), Message: s.Name, Payload: r.place.scopeOf(nil, nil, "").fill(s.Result)}
+			if s.Wants != "" {
+				request.ResponseSchema = &jsonschema.Schema{Type: s.Wants}
+			}
 			if err := emit(workflow.NewRequestInputEvent(ctx, request)); err != nil {
 				return nil, err
 			}
@@ -353,12 +412,18 @@ func (r *run) runAgent(ctx agent.Context, name string, args map[string]any) (any
 	return t.Run(ctx, map[string]any{"request": fmt.Sprint(args)})
 }
 
-// changeArgs is the callback of the agents that changes arguments, in place.
-func (r *run) changeArgs(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+// changeArgs is the callback of the agents that changes arguments, in place, or answers for the tool.
+func (r *run) changeArgs(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l := r.looks[t.Name()]; l != nil {
 		maps.Copy(args, asJSON(l.Args))
+		if c := ctx.ToolConfirmation(); c != nil {
+			if l.Payload != nil {
+				c.Payload = l.Payload
+			}
+			return l.Instead, nil
+		}
 	}
 	return nil, nil
 }
@@ -410,7 +475,7 @@ func (a *actor) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 			if name == "transfer" {
 				name, args = "transfer_to_agent", map[string]any{"agent_name": args["to"]}
 			}
-			if req.Tools[name] == nil {
+			if req.Tools[name] == nil && !strings.HasPrefix(name, "adk_") { // a model can make up a request of ADK
 				a.run.mistaken(fmt.Errorf("the model of %s calls %s, which it does not have", a.agent, name))
 			}
 			parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.id, Name: name, Args: args}})

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Flow is a flow as [Load] reads it. It holds no state: it may run many times, at once.
@@ -49,13 +51,19 @@ type spec struct {
 	// Checked names types that Go code of the host checks, beside the checkers of the configuration.
 	Checked []string `yaml:"checked"`
 	// Identity has the host authenticate people, with the names that steps give under "as".
-	Identity bool             `yaml:"identity"`
-	World    world            `yaml:"world"`
-	Tools    map[string]*look `yaml:"tools"`
-	Agent    shape            `yaml:"agent"`  // one agent with all tools where it is left out
-	Agents   []shape          `yaml:"agents"` // others, which tools run
-	Steps    []step           `yaml:"steps"`
-	Expect   lines            `yaml:"expect"`
+	Identity bool `yaml:"identity"`
+	// User is whose session it is.
+	User   string           `yaml:"user"`
+	World  world            `yaml:"world"`
+	Tools  map[string]*look `yaml:"tools"`
+	Agent  shape            `yaml:"agent"`  // one agent with all tools where it is left out
+	Agents []shape          `yaml:"agents"` // others, which tools run
+	Steps  []step           `yaml:"steps"`
+	Expect lines            `yaml:"expect"`
+	// Ways has a test run the flow once for each way to guard a tool; see [Flow.Ways].
+	Ways bool `yaml:"ways"`
+	// Calls is how often tools ran, also for a check.
+	Calls map[string]int `yaml:"calls"`
 	// Effects is how often guarded tools run, where that is not once for each executed call.
 	Effects *int `yaml:"effects"`
 	// Says and Never are words that the texts of the flow have, and do not have.
@@ -65,20 +73,22 @@ type spec struct {
 	WrongToday lines `yaml:"wrong_today"`
 }
 
-// words are words of texts: the hint of requests, what they show beside it, refusals, and reports of
-// checks.
+// words are words of texts: the hint of requests, what they show beside it, refusals, what guarded
+// tools answered, the reports of checks, and the log.
 type words struct {
 	Hint    []string `yaml:"hint"`
 	Card    []string `yaml:"card"`
 	Refusal []string `yaml:"refusal"`
+	Result  []string `yaml:"result"`
 	Report  []string `yaml:"report"`
+	Log     []string `yaml:"log"`
 }
 
 // look is a tool, by the looks of it.
 type look struct {
 	Description string `yaml:"description"`
-	// Guard is how the tool is guarded: protect, confirm, or nothing, if the configuration lists it
-	// or nobody guards it.
+	// Guard is how the tool is guarded: protect, confirm, asks, twin, or nothing, if the configuration
+	// lists it or nobody guards it.
 	Guard string `yaml:"guard"`
 	// Cases are results by arguments; the first counts whose arguments the call has. Where none does,
 	// the other keys of the tool count.
@@ -88,6 +98,7 @@ type look struct {
 	World  world          `yaml:"world"`  // what the call changes
 	State  map[string]any `yaml:"state"`  // what the call writes into the state of the session
 	Agents []string       `yaml:"agents"` // the agents that the call runs, one after the other
+	Runs   []string       `yaml:"runs"`   // tools that the call calls by itself, with its own arguments
 	Reads  []string       `yaml:"reads"`  // keys of the state that the call reads, for =state.KEY
 	Loads  string         `yaml:"loads"`  // the argument that names an artifact; =artifact is its text
 	// Declares are things that the tool declares with RecordEntity.
@@ -102,6 +113,10 @@ type look struct {
 	Rewrite any `yaml:"rewrite"`
 	// Args is what a callback of the agent puts over the arguments before the tool runs.
 	Args map[string]any `yaml:"args"`
+	// Instead is the result that a callback of the agent gives in the place of a call that may run.
+	Instead map[string]any `yaml:"instead"`
+	// Payload is what a callback of the agent puts into the answer of such a call.
+	Payload map[string]any `yaml:"payload"`
 	// Shown is what a callback of the agent puts over the result in each request of a model.
 	Shown map[string]any `yaml:"shown"`
 }
@@ -121,23 +136,27 @@ type declared struct {
 // shape is an agent, or a node of a workflow.
 type shape struct {
 	Name string `yaml:"name"`
-	// Kind is llm, sequential, parallel, loop or workflow; a node may also be tool, output or ask.
+	// Kind is llm, sequential, parallel, loop or workflow; a node may also be tool, output, ask or fork.
 	Kind  string   `yaml:"kind"`
-	Tools []string `yaml:"tools"` // of an llm, agents of the flow among them; all that no other agent has where it is left out
+	Tools []string `yaml:"tools"` // of an llm, agents of the flow among them; all that no other agent has where it is left out. Of an output: what it calls
 	Of    []shape  `yaml:"of"`    // agents below, or the nodes of a workflow, one after the other
 	Times uint     `yaml:"times"` // of a loop
 	Mode  string   `yaml:"mode"`  // of an llm: task or single_turn
-	Alone bool     `yaml:"alone"` // an llm that is shown what this turn brought, and nothing before it
+	Alone bool     `yaml:"alone"` // an llm whose model reads nothing of what was before
+	Wants string   `yaml:"wants"` // the type of the answer to an ask, as a JSON schema names it
 	// Result is what a node with the kind output hands on, or what an ask shows.
 	Result any `yaml:"result"`
 }
 
 // step is one thing that happens. The keys from User to Events begin a turn.
 type step struct {
-	User   string    `yaml:"user"`   // a message
-	Answer answers   `yaml:"answer"` // to requests, the oldest first
-	Send   []part    `yaml:"send"`   // a message, part by part
-	State  yaml.Node `yaml:"state"`  // a change of the state that comes with the message
+	User   string  `yaml:"user"`   // a message
+	Answer answers `yaml:"answer"` // to requests, the oldest first
+	Send   []part  `yaml:"send"`   // a message, part by part
+	// Becomes is what a plugin of the host makes of the message, part by part.
+	Becomes []part    `yaml:"becomes"`
+	Instead string    `yaml:"instead"` // what it answers in the place of the run
+	State   yaml.Node `yaml:"state"`   // a change of the state that comes with the message
 	// As is the person who sends the message, Session where to; a session is s1 where it is left out.
 	As      string `yaml:"as"`
 	Session string `yaml:"session"`
@@ -154,6 +173,7 @@ type step struct {
 	Tools    map[string]*look    `yaml:"tools"`     // changes
 	Wait     duration            `yaml:"wait"`      // time passes
 	Restart  bool                `yaml:"restart"`   // another process with the same journal
+	Off      bool                `yaml:"off"`       // that process records nothing
 	Forget   bool                `yaml:"forget"`    // the session is deleted; its journal stays
 	Artifact map[string]string   `yaml:"artifacts"` // versions that somebody saves
 	// Events are written into the session behind the runner, as a client of ADK's REST server can
@@ -163,6 +183,7 @@ type step struct {
 
 type event struct {
 	Author string `yaml:"author"`
+	Turn   string `yaml:"turn"` // last: that of the last event
 	Parts  []part `yaml:"parts"`
 }
 
@@ -316,14 +337,52 @@ func (f *Flow) mayBeInvalid() bool {
 	return slices.Contains(f.Expect, unstarted) || slices.Contains(f.WrongToday, unstarted)
 }
 
+// Ways returns the flow itself; or, if it has the key ways, the flow in each way to guard a tool, by
+// the name of the way: one that asks by itself, for ADK or inside, needs a rule that reads its
+// arguments.
+func (f *Flow) Ways() map[string]*Flow {
+	if !f.spec.Ways {
+		return map[string]*Flow{"": f}
+	}
+	out := make(map[string]*Flow)
+	for name, way := range map[string]look{
+		"listed": {}, "protected": {Guard: "protect"}, "streaming": {Guard: "protect", Streams: true}, "covered": {Guard: "confirm"}, "asking inside": {Guard: "asks"},
+	} {
+		g := *f
+		g.Tools = maps.Clone(f.Tools)
+		var listed []string
+		for name, l := range f.Tools {
+			if f.isGuarded(name) {
+				changed := *l
+				changed.Guard, changed.Streams = way.Guard, way.Streams
+				g.Tools[name] = &changed
+				listed = append(listed, name)
+			}
+		}
+		if g.cfg.Guard.Tools = nil; way.Guard == "" {
+			g.cfg.Guard.Tools = listed
+		}
+		out[name] = &g
+	}
+	return out
+}
+
+// isGuarded reports whether calls of a tool count as effects.
+func (f *Flow) isGuarded(name string) bool {
+	if l := f.Tools[name]; l != nil && l.Guard != "" {
+		return true
+	}
+	return slices.ContainsFunc(f.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
+}
+
 // check reports what a flow lacks.
 func (f *Flow) check() error {
 	for name, l := range f.Tools {
 		if l == nil {
 			return fmt.Errorf("tools.%s is empty: say what the tool does, such as {result: {ok: true}}", name)
 		}
-		if !slices.Contains([]string{"", "protect", "confirm"}, l.Guard) {
-			return fmt.Errorf("tools.%s.guard is %q: use protect, or confirm, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
+		if !slices.Contains([]string{"", "protect", "confirm", "asks", "twin"}, l.Guard) {
+			return fmt.Errorf("tools.%s.guard is %q: use protect, confirm or asks, or leave it out and name the tool in guard.tools of the configuration", name, l.Guard)
 		}
 	}
 	if len(f.Steps) == 0 {

@@ -183,6 +183,8 @@ type answer struct {
 	Yes bool `yaml:"yes"`
 	// To is the number of the request, from 1; the oldest open one where it is left out.
 	To int `yaml:"to"`
+	// ID is that of a request that somebody forged.
+	ID string `yaml:"id"`
 	// Change, Reason and Override are words that go with it; Payload is what goes with it beside them.
 	Change   string         `yaml:"change"`
 	Reason   string         `yaml:"reason"`

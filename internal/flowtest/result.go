@@ -25,6 +25,7 @@ type Result struct {
 	// answered, results, requests, effects.
 	Trace []string
 	words words
+	calls map[string]int // runs of each tool
 }
 
 // Call is how one guarded call ended.
@@ -50,7 +51,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	known := make(map[string]safety.Approval) // by session and confirmation
 	for _, id := range r.ids {
-		approvals, err := r.cg.Approvals(ctx, key(id))
+		approvals, err := r.cg.Approvals(ctx, r.flow.key(id))
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +59,9 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 			known[id+" "+a.ConfirmationID] = a
 		}
 	}
-	out := &Result{Effects: len(r.effects), Trace: r.trace, words: r.words}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := &Result{Effects: r.effects, Trace: r.trace, words: r.words, calls: r.calls}
 	refused := r.refused
 	for i := 0; i <= len(r.asked); i++ {
 		for len(refused) > 0 && refused[0].after <= i {
@@ -70,11 +73,13 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 		}
 		q := r.asked[i]
 		a, ok := known[q.session+" "+q.id]
+		if !ok && q.input { // that nobody guards
+			continue
+		}
 		if !ok {
 			out.Calls = append(out.Calls, Call{Tool: q.tool, State: "unguarded"})
 			continue
 		}
-		out.words.Report = append(out.words.Report, string(a.Report))
 		out.Calls = append(out.Calls, Call{Tool: q.tool, State: string(a.State), Verdict: a.Verdict, Reasons: reasonsIn(a.Report)})
 	}
 	return out, nil
@@ -209,6 +214,11 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 	if effects >= 0 && r.Effects != effects {
 		faults = append(faults, fmt.Sprintf("guarded tools ran %d times, want %d", r.Effects, effects))
 	}
+	for name, n := range f.Calls {
+		if r.calls[name] != n {
+			faults = append(faults, fmt.Sprintf("%s ran %d times, want %d", name, r.calls[name], n))
+		}
+	}
 	for _, text := range r.words.Hint {
 		if said, ok := strings.CutPrefix(text, "\x00"); ok {
 			faults = append(faults, said)
@@ -221,7 +231,9 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 		{"hint", r.words.Hint, f.Says.Hint, f.Never.Hint},
 		{"card", r.words.Card, f.Says.Card, f.Never.Card},
 		{"refusal", r.words.Refusal, f.Says.Refusal, f.Never.Refusal},
+		{"result", r.words.Result, f.Says.Result, f.Never.Result},
 		{"report", r.words.Report, f.Says.Report, f.Never.Report},
+		{"log", r.words.Log, f.Says.Log, f.Never.Log},
 	} {
 		all := strings.Join(kind.texts, "\n")
 		for _, w := range kind.want {

@@ -4,12 +4,15 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/artifact"
+	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -25,14 +29,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The session of a flow.
 const (
 	appName   = "flow"
-	userID    = "ann"
 	sessionID = "s1"
 )
 
@@ -46,7 +48,10 @@ type run struct {
 	place     *place
 	sessions  session.Service
 	artifacts artifact.Service
-	ids       []string // of sessions, in the order of their first turn
+	off       bool           // nothing is recorded
+	instead   *genai.Content // what it answers in the place of a run
+	becomes   *genai.Content // what a plugin of the host makes of the message of a turn
+	ids       []string       // of sessions, in the order of their first turn
 
 	cg     *contextgraph.Instance
 	runner *runner.Runner
@@ -57,10 +62,11 @@ type run struct {
 	offset  time.Duration
 	looks   map[string]*look
 	script  moves
-	made    int // ids
+	made    map[string]int // ids, by what they are of
 	asked   []*request
 	refused []*refusal
-	effects []string
+	effects int
+	calls   map[string]int
 	trace   []string
 	words   words
 	mistake error // of whoever wrote the flow
@@ -87,6 +93,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	r := &run{
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
+		calls: make(map[string]int), made: make(map[string]int),
 	}
 	if err = f.invalid; err == nil {
 		err = r.open(ctx)
@@ -114,6 +121,9 @@ func (r *run) open(ctx context.Context) error {
 	cfg := r.flow.cfg
 	cfg.Journal.Path, cfg.Journal.CommitInterval = r.journal, time.Millisecond
 	cfg.Record.Artifacts.Store = config.StoreOff
+	if r.off {
+		cfg.Enabled = new(false)
+	}
 	var checked []string
 	cfg.Checkers = slices.Clone(cfg.Checkers)
 	for _, c := range cfg.Checkers {
@@ -122,7 +132,7 @@ func (r *run) open(ctx context.Context) error {
 		}
 	}
 	cfg.Checkers = slices.DeleteFunc(cfg.Checkers, func(c config.Checker) bool { return c.Replay == nil })
-	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithClock(r.now)}
+	opts := []contextgraph.Option{contextgraph.WithLogger(slog.New(slog.NewTextHandler(logged{r}, nil))), contextgraph.WithClock(r.now)}
 	for _, typ := range append(checked, r.flow.Checked...) {
 		opts = append(opts, contextgraph.WithChecker(typ, checker{
 			place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now,
@@ -157,9 +167,21 @@ func (r *run) serve() error {
 	if err != nil {
 		return err
 	}
+	host, err := plugin.New(plugin.Config{
+		Name: "host",
+		OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+			return r.becomes, nil
+		},
+		BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
+			return r.instead, nil
+		},
+	})
+	if err != nil {
+		return err
+	}
 	r.runner, err = runner.New(runner.Config{
 		AppName: appName, Agent: root, SessionService: r.sessions, ArtifactService: r.artifacts,
-		PluginConfig: r.cg.PluginConfig(), AutoCreateSession: true,
+		PluginConfig: r.cg.PluginConfig(host), AutoCreateSession: true,
 	})
 	return err
 }
@@ -224,14 +246,25 @@ func (r *run) now() time.Time {
 func (r *run) newID(kind string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.made++
-	return fmt.Sprint(kind, "-", r.made)
+	r.made[kind]++
+	return fmt.Sprint(kind, "-", r.made[kind])
 }
 
 func (r *run) note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trace = append(r.trace, fmt.Sprintf(format, args...))
+}
+
+// logged takes the lines of the log.
+type logged struct{ *run }
+
+// Write implements [io.Writer].
+func (l logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.words.Log = append(l.words.Log, string(p))
+	return len(p), nil
 }
 
 func (r *run) mistaken(err error) {
@@ -244,15 +277,7 @@ func (r *run) effect(name string, args map[string]any) {
 	r.note("EFFECT  %s %s", name, jsonOf(args))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.effects = append(r.effects, name)
-}
-
-// isGuarded reports whether calls of a tool count as effects.
-func (r *run) isGuarded(name string) bool {
-	if l := r.flow.Tools[name]; l != nil && l.Guard != "" {
-		return true
-	}
-	return slices.ContainsFunc(r.flow.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
+	r.effects++
 }
 
 // nextMove takes the next move of an agent.
@@ -295,13 +320,13 @@ func (r *run) step(ctx context.Context, s step) error {
 	r.place.step(s)
 	for name, text := range s.Artifact {
 		if _, err := r.artifacts.Save(ctx, &artifact.SaveRequest{
-			AppName: appName, UserID: userID, SessionID: id, FileName: name, Part: genai.NewPartFromText(text),
+			AppName: appName, UserID: r.flow.user(), SessionID: id, FileName: name, Part: genai.NewPartFromText(text),
 		}); err != nil {
 			return fmt.Errorf("artifacts.%s: %w", name, err)
 		}
 	}
 	if s.Forget {
-		if err := r.sessions.Delete(ctx, &session.DeleteRequest{AppName: appName, UserID: userID, SessionID: id}); err != nil {
+		if err := r.sessions.Delete(ctx, &session.DeleteRequest{AppName: appName, UserID: r.flow.user(), SessionID: id}); err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
@@ -309,6 +334,7 @@ func (r *run) step(ctx context.Context, s step) error {
 		if err := r.cg.Close(ctx); err != nil {
 			return fmt.Errorf("restart: %w", err)
 		}
+		r.off = s.Off
 		if err := r.open(ctx); err != nil {
 			return fmt.Errorf("restart: %w", err)
 		}
@@ -329,17 +355,26 @@ func (r *run) forge(ctx context.Context, id string, events []event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	resp, err := r.sessions.Get(ctx, &session.GetRequest{AppName: appName, UserID: userID, SessionID: id})
+	resp, err := r.sessions.Get(ctx, &session.GetRequest{AppName: appName, UserID: r.flow.user(), SessionID: id})
 	if err != nil {
-		created, err := r.sessions.Create(ctx, &session.CreateRequest{AppName: appName, UserID: userID, SessionID: id})
+		created, err := r.sessions.Create(ctx, &session.CreateRequest{AppName: appName, UserID: r.flow.user(), SessionID: id})
 		if err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
 		resp = &session.GetResponse{Session: created.Session}
 	}
 	for _, e := range events {
-		ev := session.NewEvent(ctx, "forged")
+		turn := "forged"
+		if e.Turn == "last" {
+			turn = resp.Session.Events().At(resp.Session.Events().Len() - 1).InvocationID
+		}
+		ev := session.NewEvent(ctx, turn)
 		ev.Author, ev.Content = e.Author, contentOf(e.Parts)
+		for _, p := range e.Parts {
+			if p.Call != nil && strings.HasPrefix(p.Call.Name, "adk_") { // a request of ADK waits
+				ev.LongRunningToolIDs = append(ev.LongRunningToolIDs, p.Call.ID)
+			}
+		}
 		if err := r.sessions.AppendEvent(ctx, resp.Session, ev); err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
@@ -380,9 +415,15 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		opts = append(opts, runner.WithStateDelta(delta))
 	}
 	r.note("CLIENT  %s", textOf(msg.Parts))
+	if r.instead = nil; s.Instead != "" {
+		r.instead = genai.NewContentFromText(s.Instead, genai.RoleModel)
+	}
+	if r.becomes = nil; s.Becomes != nil {
+		r.becomes = contentOf(s.Becomes)
+	}
 	before := len(r.asked)
 	ctx = context.WithValue(ctx, personKey{}, s.As)
-	for ev, err := range r.cg.Run(ctx, r.runner, userID, id, msg, agent.RunConfig{}, opts...) {
+	for ev, err := range r.cg.Run(ctx, r.runner, r.flow.user(), id, msg, agent.RunConfig{}, opts...) {
 		if err != nil {
 			r.note("the run ended with %v", err)
 			r.mu.Lock()
@@ -391,6 +432,15 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 			continue
 		}
 		r.see(id, ev)
+	}
+	if r.flow.Says.Report != nil || r.flow.Never.Report != nil {
+		approvals, err := r.cg.Approvals(ctx, r.flow.key(id))
+		if err != nil {
+			return err
+		}
+		for _, a := range approvals {
+			r.words.Report = append(r.words.Report, string(a.Report))
+		}
 	}
 	if s.Asked != nil {
 		got := []string{}
@@ -417,7 +467,10 @@ func (r *run) message(s step) (*genai.Content, error) {
 	}
 	c := &genai.Content{Role: genai.RoleUser}
 	for _, a := range s.Answer {
-		q, err := r.openRequest(a.To)
+		q, err := &request{id: a.ID}, error(nil)
+		if a.ID == "" {
+			q, err = r.openRequest(a.To)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -518,17 +571,30 @@ func shownIn(confirmation any) (hint, card string) {
 
 func (r *run) seeResult(fr *genai.FunctionResponse) {
 	r.note("RESULT  %s %s", fr.Name, jsonOf(fr.Response))
-	if fr.Response["status"] != "blocked" || !r.isGuarded(fr.Name) {
+	if !r.flow.isGuarded(fr.Name) {
 		return
+	}
+	result, streamed := fr.Response, map[string]any(nil)
+	if text, ok := result["error"].(string); ok && json.Unmarshal([]byte(text), &streamed) == nil {
+		result = streamed // the refusal of a tool that streams
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.words.Refusal = append(r.words.Refusal, jsonOf(fr.Response))
+	r.words.Result = append(r.words.Result, jsonOf(result))
+	if result["status"] != "blocked" {
+		return
+	}
+	r.words.Refusal = append(r.words.Refusal, jsonOf(result))
 	asked := slices.ContainsFunc(r.asked, func(q *request) bool { return q.call == fr.ID })
-	if fr.Response["approval_id"] == nil || !asked { // a refusal may name the approval of an earlier call
-		r.refused = append(r.refused, &refusal{after: len(r.asked), tool: fr.Name, result: fr.Response})
+	if result["approval_id"] == nil || !asked { // a refusal may name the approval of an earlier call
+		r.refused = append(r.refused, &refusal{after: len(r.asked), tool: fr.Name, result: result})
 	}
 }
 
 // key returns a session of the flow.
-func key(id string) record.Session { return record.Session{App: appName, User: userID, ID: id} }
+func (f *Flow) key(id string) record.Session {
+	return record.Session{App: appName, User: f.user(), ID: id}
+}
+
+// user is whose sessions those of the flow are.
+func (f *Flow) user() string { return cmp.Or(f.User, "ann") }

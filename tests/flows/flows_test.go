@@ -34,15 +34,18 @@ func TestFlows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := f.Run(t.Context(), journaltest.Path(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, fault := range f.FaultsToday(r) {
-				t.Error(fault)
-			}
-			if *tell || t.Failed() {
-				t.Logf("%s\n\n%s", f.About, f.Table(r))
+			for way, f := range f.Ways() {
+				r, err := f.Run(t.Context(), journaltest.Path(t))
+				if err != nil {
+					t.Fatal(way, err)
+				}
+				faults := f.FaultsToday(r)
+				for _, fault := range faults {
+					t.Error(way, fault)
+				}
+				if *tell || faults != nil {
+					t.Logf("%s %s\n\n%s", f.About, way, f.Table(r))
+				}
 			}
 		})
 	}

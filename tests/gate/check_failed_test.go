@@ -4,18 +4,13 @@
 package gate_test
 
 import (
-	"context"
-	"errors"
 	"testing"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // The journal cannot be written when the approval is asked: the request is never
@@ -49,46 +44,4 @@ func TestJournalUnwritableWhenAsked(t *testing.T) {
 		t.Errorf("the model was not told; its last request ends with %+v", fr)
 	}
 	h.WantBought(0)
-}
-
-func TestWorldChangesBetweenAnswerAndExecution(t *testing.T) {
-	var calls int
-	h := cgtest.New(t, cgtest.WithChecker(func(context.Context, entity.Canonical) (safety.State, error) {
-		calls++
-		price := "$40,000"
-		if calls > 1 { // the second check is the one right before the effect
-			price = "$52,000"
-		}
-		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{
-			"price": cgtest.Money(t, price), "availability": entity.Bool(true),
-		}}, nil
-	}))
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Answer(cgtest.SessionID, id, true)
-	h.WantBought(0)
-	if calls != 2 {
-		t.Errorf("the world was asked %d times, want twice", calls)
-	}
-}
-
-func TestCheckFailureIsNotFinal(t *testing.T) {
-	down := true
-	h := cgtest.New(t, cgtest.WithChecker(func(context.Context, entity.Canonical) (safety.State, error) {
-		if down {
-			return safety.State{}, errors.New("unreachable")
-		}
-		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{
-			"price": cgtest.Money(t, "$40,000"), "availability": entity.Bool(true),
-		}}, nil
-	}))
-	id, _ := h.Ask(cgtest.SessionID)
-	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "blocked" || got["reason"] != safety.CodeCheckFailed {
-		t.Errorf("buy answered %v, want a structured refusal", got)
-	}
-	h.WantBought(0)
-	down = false
-	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
-		t.Errorf("the second answer came to %v, want it bought", got)
-	}
-	h.WantBought(1)
 }

@@ -5,174 +5,25 @@ package gate_test
 
 import (
 	"errors"
-	"fmt"
-	"iter"
 	"strings"
 	"testing"
 
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/llmagent"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// wrapper is a tool around another one.
-type wrapper struct{ tool.Tool }
-
-func (w wrapper) inner() protectable { return w.Tool.(protectable) }
 
 type protectable interface {
 	Declaration() *genai.FunctionDeclaration
 	Run(agent.Context, any) (map[string]any, error)
-}
-
-func (w wrapper) Declaration() *genai.FunctionDeclaration { return w.inner().Declaration() }
-
-func (w wrapper) Run(ctx agent.Context, args any) (map[string]any, error) {
-	return w.inner().Run(ctx, args)
-}
-
-// The ledger says of an approved call what became of it, also where others stand between.
-func TestApprovalEndsAsTheCallDid(t *testing.T) {
-	failing := func(o *cgtest.Options) {
-		o.MakeBuy = func(h *cgtest.Harness) (tool.Tool, error) {
-			h.Effect = func(agent.Context) error { return errors.New("out of stock") }
-			return functiontool.New(functiontool.Config{Name: "buy", Description: "buys a product", RequireConfirmation: o.Confirm}, h.Buy)
-		}
-	}
-	consoling := func(o *cgtest.Options) {
-		p, err := plugin.New(plugin.Config{Name: "consoles", OnToolErrorCallback: func(_ agent.Context, _ tool.Tool, _ map[string]any, err error) (map[string]any, error) {
-			if errors.Is(err, tool.ErrConfirmationRequired) {
-				return nil, nil
-			}
-			return map[string]any{"status": "try again"}, nil
-		}})
-		if err != nil {
-			panic(err)
-		}
-		o.Plugins = append(o.Plugins, p)
-	}
-	changing := func(o *cgtest.Options) {
-		o.BeforeTool = []llmagent.BeforeToolCallback{func(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
-			if t.Name() == "buy" && ctx.ToolConfirmation() != nil {
-				args["count"] = 1000
-			}
-			return nil, nil
-		}}
-	}
-	twice := func(o *cgtest.Options) {
-		o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
-			tools[1] = cg.Protect(wrapper{tools[1]})
-			return tools
-		}
-	}
-	for name, tt := range map[string]struct {
-		opt  cgtest.Option
-		runs int64
-		want safety.ApprovalState
-	}{
-		"protected twice, with a wrapper between":       {twice, 0, safety.StateFailed},
-		"listed, fails, and a plugin makes a result":    {cgtest.With(cgtest.Listed, failing, consoling), 1, safety.StateFailed},
-		"covered, fails, and a plugin makes a result":   {cgtest.With(cgtest.Covered, failing, consoling), 1, safety.StateFailed},
-		"protected, fails, and a plugin makes a result": {cgtest.With(failing, consoling), 1, safety.StateFailed},
-		"listed, and a callback changes the arguments":  {cgtest.With(cgtest.Listed, changing), 1, safety.StateFailed},
-		"listed, and nothing is in between":             {cgtest.Listed, 1, safety.StateExecuted},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := cgtest.New(t, tt.opt)
-			id, _ := h.Ask(cgtest.SessionID)
-			h.Answer(cgtest.SessionID, id, true)
-			h.WantBought(tt.runs)
-			if got := h.Approvals(cgtest.SessionID)[0].State; got != tt.want {
-				t.Errorf("approval state = %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
-// An agent's own callback may answer in the place of the tool. Only Protect knows.
-func TestCallbackThatAnswersForTheTool(t *testing.T) {
-	answers := func(o *cgtest.Options) {
-		o.BeforeTool = []llmagent.BeforeToolCallback{func(ctx agent.Context, t tool.Tool, _ map[string]any) (map[string]any, error) {
-			if t.Name() == "buy" && ctx.ToolConfirmation() != nil {
-				return map[string]any{"status": "as good as bought"}, nil
-			}
-			return nil, nil
-		}}
-	}
-	for want, opt := range map[safety.ApprovalState]cgtest.Option{
-		safety.StateExecuted:  cgtest.With(cgtest.Listed, answers),
-		safety.StatePermitted: answers,
-	} {
-		h := cgtest.New(t, opt)
-		id, _ := h.Ask(cgtest.SessionID)
-		h.Answer(cgtest.SessionID, id, true)
-		h.WantBought(0)
-		if got := h.Approvals(cgtest.SessionID)[0].State; got != want {
-			t.Errorf("approval state = %q, want %q", got, want)
-		}
-		h.Answer(cgtest.SessionID, id, true)
-		h.WantBought(0)
-	}
-}
-
-// A protected tool that calls itself runs once, and the record says that it did.
-func TestToolThatCallsItself(t *testing.T) {
-	for _, w := range []cgtest.Way{{Name: "protected", Option: func(*cgtest.Options) {}, Innermost: true}, {Name: "streaming", Option: cgtest.Streamed(functiontool.Config{}), Innermost: true}} {
-		t.Run(w.Name, func(t *testing.T) {
-			var self tool.Tool
-			h := cgtest.New(t, w.Option, func(o *cgtest.Options) {
-				o.ChangeTools = func(_ *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
-					self = tools[1]
-					return tools
-				}
-			})
-			again := ""
-			h.Effect = func(ctx agent.Context) error {
-				args := map[string]any{"item": "Strava Sponsored Routes", "count": 1}
-				if s, ok := self.(interface {
-					RunStream(agent.Context, any) iter.Seq2[string, error]
-				}); ok {
-					for _, err := range s.RunStream(ctx, args) {
-						again = err.Error()
-					}
-					return nil
-				}
-				result, err := self.(protectable).Run(ctx, args)
-				again = fmt.Sprint(result["reason"])
-				return err
-			}
-			id, _ := h.Ask(cgtest.SessionID)
-			if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
-				t.Errorf("buy answered %v, want it bought", got)
-			}
-			h.WantBought(1)
-			if !strings.Contains(again, safety.CodeAlreadyUsed) && !strings.Contains(again, "being read already") {
-				t.Errorf("the second call was answered %q", again)
-			}
-			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateExecuted {
-				t.Errorf("approval state = %q, want executed", got)
-			}
-			rows := h.Rows(cgtest.SessionID)
-			if failed := rowtest.Of(rows, record.ToolError); len(failed) != 0 {
-				t.Errorf("the record says that the call failed: %+v", failed)
-			}
-			cgtest.CheckTree(t, rows)
-		})
-	}
 }
 
 // A tool behind the gates of two instances can pass only one of them: it is denied before
@@ -206,72 +57,40 @@ func TestProtectedByTwoInstances(t *testing.T) {
 	}
 }
 
-// Another plugin may run a tool again that failed. Only Protect stands between.
-func TestPluginThatRunsTheToolAgain(t *testing.T) {
-	again := func(o *cgtest.Options) {
-		p, err := plugin.New(plugin.Config{Name: "again", OnToolErrorCallback: func(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
-			if p, ok := t.(protectable); ok && !errors.Is(err, tool.ErrConfirmationRequired) {
-				return p.Run(ctx, args)
+// Another plugin may run a tool again that failed, and only Protect stands between; or it makes a
+// result of the failure. The ledger says that the call failed.
+func TestPluginAfterAFailure(t *testing.T) {
+	for name, after := range map[string]func(p protectable, ctx agent.Context, args map[string]any) (map[string]any, error){
+		"runs it again": func(p protectable, ctx agent.Context, args map[string]any) (map[string]any, error) {
+			return p.Run(ctx, args)
+		},
+		"makes a result": func(protectable, agent.Context, map[string]any) (map[string]any, error) {
+			return map[string]any{"status": "try again"}, nil
+		},
+	} {
+		cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
+			if strings.Contains(w.Name, "streaming") {
+				return // ADK calls no plugin around it
 			}
-			return nil, nil
-		}})
-		if err != nil {
-			panic(err)
-		}
-		o.Plugins = append(o.Plugins, p)
+			h := cgtest.New(t, w.Option, func(o *cgtest.Options) {
+				o.Plugins = append(o.Plugins, cgtest.NewPlugin(t, plugin.Config{Name: "after", OnToolErrorCallback: func(ctx agent.Context, tl tool.Tool, args map[string]any, err error) (map[string]any, error) {
+					if p, ok := tl.(protectable); ok && !errors.Is(err, tool.ErrConfirmationRequired) {
+						return after(p, ctx, args)
+					}
+					return nil, nil
+				}}))
+			})
+			h.Effect = func(agent.Context) error { return errors.New("out of stock") }
+			id, _ := h.Ask(cgtest.SessionID)
+			h.Answer(cgtest.SessionID, id, true)
+			if w.Innermost || name == "makes a result" {
+				h.WantBought(1)
+			} else {
+				h.WantBought(2)
+			}
+			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateFailed {
+				t.Errorf("%s: approval state = %q, want failed", name, got)
+			}
+		})
 	}
-	cgtest.OnEach(t, cgtest.Ways(), func(t *testing.T, w cgtest.Way) {
-		if strings.Contains(w.Name, "streaming") {
-			return // ADK calls no plugin around it
-		}
-		h := cgtest.New(t, w.Option, again)
-		h.Effect = func(agent.Context) error { return errors.New("out of stock") }
-		id, _ := h.Ask(cgtest.SessionID)
-		h.Answer(cgtest.SessionID, id, true)
-		if w.Innermost {
-			h.WantBought(1)
-		} else {
-			h.WantBought(2)
-		}
-		if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateFailed {
-			t.Errorf("approval state = %q, want failed", got)
-		}
-	})
-}
-
-// Of two calls of one turn a person approves one and rejects the other, in one message
-// that says more: one runs, and it is that one.
-func TestOneYesAndOneNoInOneMessage(t *testing.T) {
-	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
-		events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
-		requests := adktest.Confirmations(events)
-		if len(requests) != 2 {
-			t.Fatalf("%d confirmations, want 2", len(requests))
-		}
-		msg := adktest.Answer(requests[0].ID, false)
-		msg.Parts = append(msg.Parts, &genai.Part{Text: "and buy two more"}, adktest.Answer(requests[1].ID, true).Parts[0])
-		_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, msg)
-		h.WantBought(1)
-		if got := h.LastBuy.Load(); got != (cgtest.BuyArgs{Item: "Strava Sponsored Routes", Count: 2}) {
-			t.Errorf("bought %+v, want what was approved", got)
-		}
-		for _, a := range h.Approvals(cgtest.SessionID) {
-			want := safety.StateRejected
-			if strings.Contains(string(a.Args), `"count":2`) {
-				want = safety.StateExecuted
-			}
-			if a.State != want {
-				t.Errorf("approval of %s is %q, want %q", a.Args, a.State, want)
-			}
-		}
-	}, func(o *cgtest.Options) {
-		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
-				return adktest.Calls(
-					&genai.FunctionCall{Name: "buy", Args: map[string]any{"item": "Strava Sponsored Routes", "count": 1}},
-					&genai.FunctionCall{Name: "buy", Args: map[string]any{"item": "Strava Sponsored Routes", "count": 2}}), nil
-			}
-			return cgtest.Shopper(req)
-		}
-	})
 }

@@ -10,15 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"google.golang.org/genai"
-
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -115,81 +111,8 @@ func TestObservedConfirmationIsUntouched(t *testing.T) {
 	}
 }
 
-// An observed call that is repeated after a verdict that would have blocked it is asked for as
-// often as it likes, and replaces nothing.
-func TestObservedConfirmationIsNoChain(t *testing.T) {
-	m := &cgtest.Repeater{}
-	m.Next = func(map[string]any) *model.LLMResponse { return nil }
-	h := cgtest.NewRepeating(t, m, func(o *cgtest.Options) { o.Protect = false })
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Shop.Set("$52,000", true)
-	h.Decide(id, false)
-	as := h.Approvals(cgtest.SessionID)
-	for _, a := range as {
-		if a.Replaces != "" {
-			t.Errorf("%s replaces %s", a.ID, a.Replaces)
-		}
-	}
-}
-
 // rests is what each request of the harness rests on, as a hint says it.
 const rests = `Rests on Product "Strava Sponsored Routes" available and price $40,000`
 
 // requester is the end of each hint of the tests.
 const requester = "Requester: alice (not authenticated)."
-
-// What was seen minutes ago is said to be that old.
-func TestHintTellsTheAge(t *testing.T) {
-	m := &cgtest.Repeater{}
-	h := cgtest.NewRepeating(t, m)
-	m.Stop = true
-	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
-	h.Clock.Advance(3 * time.Minute)
-	h.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-		return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 2}), nil
-	}
-	_, events := h.Ask(cgtest.SessionID)
-	if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old). "+requester) {
-		t.Errorf("hint %q", hint)
-	}
-}
-
-// Secrets in the arguments are hidden in a hint as they are in a row.
-func TestHintHidesSecrets(t *testing.T) {
-	type payArgs struct {
-		APIKey string         `json:"api_key"`
-		Item   string         `json:"item"`
-		Lines  []string       `json:"lines,omitempty"`
-		More   map[string]int `json:"more,omitempty"`
-	}
-	for name, tt := range map[string]struct {
-		args map[string]any
-		want string
-	}{
-		"a secret":   {map[string]any{"api_key": "sk-123", "item": "x"}, `pay with api_key "[REDACTED]", item "x".`},
-		"no scalars": {map[string]any{"lines": []any{"a"}, "more": map[string]any{"a": 1}, "api_key": "s", "item": `say "Rests on" it`}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t)
-			pay := h.CG.Protect(cgtest.NewTool(t, "pay", func(agent.Context, payArgs) (map[string]any, error) { return nil, nil }))
-			h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Tools: []tool.Tool{pay}, Model: &adktest.Model{
-				Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
-					return adktest.Calls(&genai.FunctionCall{Name: "pay", Args: tt.args}), nil
-				}}}))
-			_, events := h.Ask(cgtest.SessionID)
-			hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
-			const none = "Not seen: anything that it rests on. It cannot be approved."
-			if tt.want == "" {
-				tt.want = `"pay with api_key '[REDACTED]', item 'say 'Rests on' it', 2 more arguments".`
-			}
-			if hint != tt.want+" "+none+" "+requester {
-				t.Errorf("hint %q, want %q", hint, tt.want+" "+none+" "+requester)
-			}
-			for _, r := range h.Rows(cgtest.SessionID) {
-				if strings.Contains(string(r.Content), "sk-123") {
-					t.Errorf("row %s holds the secret", r.EventType)
-				}
-			}
-		})
-	}
-}

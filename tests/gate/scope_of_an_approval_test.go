@@ -5,114 +5,18 @@ package gate_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/genai"
 
-	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/llmagent"
-	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
 	"google.golang.org/adk/v2/model"
-	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// A name that one protected tool bears is guarded on every tool that bears it.
-func TestProtectGuardsEveryToolOfThatName(t *testing.T) {
-	for name, opt := range map[string]cgtest.Option{
-		"listed":                         cgtest.Listed,
-		"not listed":                     func(o *cgtest.Options) { o.Protect, o.Confirm = false, false },
-		"with a confirmation of its own": func(o *cgtest.Options) { o.Protect = false },
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t, opt)
-			var other atomic.Int64
-			h.CG.Protect(cgtest.CountingTool(t, &other)) // the tool of some other agent
-			id, _ := h.Ask(cgtest.SessionID)
-			h.WantBought(0)
-			h.Answer(cgtest.SessionID, id, true)
-			h.WantBought(1)
-			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateExecuted {
-				t.Errorf("approval state = %q, want executed: the permit must be consumed", got)
-			}
-			h.Answer(cgtest.SessionID, id, true)
-			h.WantBought(1)
-		})
-	}
-}
-
-// An approved tool cannot run a protected one inside of itself on its own approval.
-func TestApprovalOfOneToolDoesNotRunAnotherInside(t *testing.T) {
-	var inner atomic.Int64
-	h := cgtest.New(t, cgtest.Listed)
-	pay := h.CG.Protect(cgtest.NewTool(t, "pay", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) {
-		inner.Add(1)
-		return map[string]any{}, nil
-	}))
-	type runner interface {
-		Run(agent.Context, any) (map[string]any, error)
-	}
-	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
-	})
-	buy := cgtest.NewTool(t, "buy", func(ctx agent.Context, a cgtest.BuyArgs) (map[string]any, error) {
-		h.Bought.Add(1)
-		return pay.(runner).Run(ctx, map[string]any{"item": a.Item, "count": a.Count})
-	})
-	root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{search, buy}})
-	h.Serve(root)
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Answer(cgtest.SessionID, id, true)
-	h.WantBought(1)
-	if n := inner.Load(); n != 0 {
-		t.Errorf("the protected tool ran %d times on the approval of another", n)
-	}
-}
-
-// On a resume a sequential agent runs its agents anew, and one before the asking one
-// may have a tool of that name.
-func TestApprovalOfOneAgentDoesNotRunAnothersTool(t *testing.T) {
-	h := cgtest.New(t)
-	var firsts, seconds atomic.Int64
-	first := cgtest.NewAgent(t, llmagent.Config{Name: "first", Tools: []tool.Tool{h.CG.Protect(cgtest.CountingTool(t, &firsts))}, Model: &adktest.Model{
-		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return adktest.Text("nothing to do"), nil },
-	}})
-	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
-	})
-	step := 0
-	second := cgtest.NewAgent(t, llmagent.Config{Name: "second", Tools: []tool.Tool{search, h.CG.Protect(cgtest.CountingTool(t, &seconds))}, Model: &adktest.Model{
-		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
-			switch step++; step {
-			case 1:
-				return adktest.Call("search", map[string]any{"query": "routes"}), nil
-			case 2:
-				return adktest.Call("buy", map[string]any{"item": "Strava Sponsored Routes", "count": 1}), nil
-			}
-			return adktest.Text("done"), nil
-		}}})
-	root, err := sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "all", SubAgents: []agent.Agent{first, second}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Serve(root)
-	events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("go"))
-	calls := adktest.Confirmations(events)
-	if len(calls) != 1 {
-		t.Fatalf("%d confirmations, want 1", len(calls))
-	}
-	_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(calls[0].ID, true))
-	if n := firsts.Load(); n != 0 {
-		t.Errorf("the tool of the first agent ran %d times on an approval the second asked for", n)
-	}
-}
 
 // An effect does not begin once nobody is there to see it.
 func TestCanceledRunDoesNotBeginTheEffect(t *testing.T) {

@@ -112,26 +112,6 @@ func TestStreamRunsOnceHoweverItIsRead(t *testing.T) {
 	}
 }
 
-// A streaming tool inside of another tool does not run on that one's approval.
-func TestStreamingToolInsideOfAnApprovedTool(t *testing.T) {
-	var inner tool.Tool
-	var told map[string]any
-	h := cgtest.New(t, cgtest.Streamed(functiontool.Config{}))
-	inner = h.Tools[1]
-	outer := cgtest.NewTool(t, "buy", func(ctx agent.Context, _ cgtest.BuyArgs) (map[string]any, error) {
-		told = callDirectly(t, inner, ctx)
-		return map[string]any{"status": "bought"}, nil
-	})
-	root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], h.CG.Protect(outer)}})
-	h.Serve(root)
-	id, _ := h.Ask(cgtest.SessionID)
-	h.Answer(cgtest.SessionID, id, true)
-	h.WantBought(0)
-	if told["reason"] != "unsupported" {
-		t.Errorf("the outer tool was told %v", told)
-	}
-}
-
 // The permit of a streaming tool is used up before its first chunk, and the end of the
 // stream is the end of the call.
 func TestStreamingToolConsumesBeforeTheFirstChunk(t *testing.T) {
@@ -140,12 +120,9 @@ func TestStreamingToolConsumesBeforeTheFirstChunk(t *testing.T) {
 		want   safety.ApprovalState
 		result map[string]any
 	}{
-		"whole": {func(_ *cgtest.Harness, yield func(string, error) bool) { _ = yield("a", nil) && yield("b", nil) }, safety.StateExecuted, map[string]any{"result": "ab"}},
-		"empty": {func(*cgtest.Harness, func(string, error) bool) {}, safety.StateExecuted, map[string]any{"result": ""}},
 		"failed": {func(_ *cgtest.Harness, yield func(string, error) bool) {
 			_ = yield("a", nil) && yield("", errors.New("sold out"))
 		}, safety.StateFailed, map[string]any{"error": "sold out"}},
-		"failed at first": {func(_ *cgtest.Harness, yield func(string, error) bool) { yield("", errors.New("closed")) }, safety.StateFailed, map[string]any{"error": "closed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -79,26 +79,6 @@ func caller(t testing.TB, name, call string, args map[string]any, tools ...tool.
 	return a
 }
 
-// coordinator is an agent that gives the task of buying to another one, which buys.
-func coordinator(t testing.TB, h *cgtest.Harness) agent.Agent {
-	t.Helper()
-	buyer := cgtest.NewAgent(t, llmagent.Config{Name: "buyer", Description: "buys", Mode: llmagent.ModeTask, Model: &adktest.Model{
-		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
-			h.Bought.Add(1)
-			return adktest.Call("finish_task", map[string]any{"result": "bought"}), nil
-		},
-	}})
-	root := cgtest.NewAgent(t, llmagent.Config{Name: "root", SubAgents: []agent.Agent{buyer}, Model: &adktest.Model{
-		Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			if adktest.LastResponse(req) != nil {
-				return adktest.Text("done"), nil
-			}
-			return adktest.Call("buyer", map[string]any{"request": "buy"}), nil
-		},
-	}})
-	return root
-}
-
 var aRoute = map[string]any{"item": "a route", "count": 1}
 
 // Each way in which a guarded tool runs without the gate is named before it runs: once
@@ -123,30 +103,13 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 		// runs says that the call gets around the gate.
 		runs bool
 	}{
-		"streaming, listed": {cgtest.Listed, func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			return caller(t, "root", "buy", aRoute, streamingBuy(t, h))
-		}, "buy", "root", "streams", true},
-		"streaming, by a pattern": {cgtest.ListedByPattern("b*"), func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			return caller(t, "root", "buy", aRoute, streamingBuy(t, h))
-		}, "buy", "root", "streams", true},
-		"streaming, covered": {cgtest.Covered, func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			return caller(t, "root", "buy", aRoute, streamingBuy(t, h))
-		}, "buy", "root", "streams", true},
 		"streaming twin of a protected one": {cgtest.Unprotected, func(t testing.TB, h *cgtest.Harness) agent.Agent {
 			h.CG.Protect(streamingBuy(t, h))
 			return caller(t, "root", "buy", aRoute, streamingBuy(t, h))
 		}, "buy", "root", "streams", true},
-		"twin of a protected one": {cgtest.Unprotected, func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			h.CG.Protect(plainBuy(t, h))
-			return caller(t, "root", "buy", aRoute, plainBuy(t, h))
-		}, "buy", "root", "another tool of its name", false},
 		"offered under a guarded name": {cgtest.Listed, func(t testing.TB, h *cgtest.Harness) agent.Agent {
 			return caller(t, "root", "buy", aRoute, renamed{cgtest.NewTool(t, "purchase", h.Buy), "buy"})
 		}, "buy", "root", "has another", true},
-		"in an agent that runs as a tool": {cgtest.Listed, func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			buyer := caller(t, "buyer", "buy", aRoute, plainBuy(t, h))
-			return caller(t, "root", "buyer", map[string]any{"request": "buy"}, agenttool.New(buyer, nil))
-		}, "buy", "buyer", "without plugins", true},
 		"in an agent that runs as a protected tool": {cgtest.Listed, func(t testing.TB, h *cgtest.Harness) agent.Agent {
 			buyer := caller(t, "buyer", "buy", aRoute, plainBuy(t, h))
 			return caller(t, "root", "buyer", map[string]any{"request": "buy"}, h.CG.Protect(agenttool.New(buyer, nil)))
@@ -156,9 +119,6 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 			helper := caller(t, "helper", "buyer", map[string]any{"request": "buy"}, agenttool.New(buyer, nil))
 			return caller(t, "root", "helper", map[string]any{"request": "buy"}, agenttool.New(helper, nil))
 		}, "buy", "helper", "without plugins", true},
-		"an agent that is given tasks": {cgtest.With(cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Guard.Tools = []string{"buyer"} }), func(t testing.TB, h *cgtest.Harness) agent.Agent {
-			return coordinator(t, h)
-		}, "buyer", "root", "gives a task", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,7 +4,6 @@
 package inputs_test
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -25,18 +24,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// asking is the workflow with a request of its own, as JSON.
-func asking(w *cgtest.Workflow, request string) agent.Agent {
+// asking is a workflow that asks before it buys.
+func asking(w *cgtest.Workflow) agent.Agent {
 	w.T.Helper()
 	find := workflow.NewFunctionNode("find", func(agent.Context, any) (map[string]any, error) {
 		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000"}}}, nil
 	}, workflow.NodeConfig{})
 	review := workflow.NewEmittingFunctionNode("review", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
-		var ask session.RequestInput
-		if err := json.Unmarshal([]byte(request), &ask); err != nil {
-			return nil, err
-		}
-		if err := emit(workflow.NewRequestInputEvent(ctx, ask)); err != nil {
+		if err := emit(workflow.NewRequestInputEvent(ctx, session.RequestInput{InterruptID: "review-1", Message: "Buy it?"})); err != nil {
 			return nil, err
 		}
 		return nil, workflow.ErrNodeInterrupted
@@ -52,20 +47,6 @@ func asking(w *cgtest.Workflow, request string) agent.Agent {
 	return wf
 }
 
-// Of the answers in one message none counts unless all do.
-func TestInputsOfOneMessage(t *testing.T) {
-	w := cgtest.NewWorkflow(t)
-	w.AskInput()
-	both := cgtest.InputAnswer("review-1", "yes")
-	both.Parts = append(both.Parts, cgtest.InputAnswer("review-9", "yes").Parts...)
-	w.WantTurnedAway(both, safety.CodeUnknownRequest)
-	w.WantBought(0)
-	if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err != nil {
-		t.Error(err)
-	}
-	w.WantBought(1)
-}
-
 // A message that another plugin refuses has used its answer up: nobody can tell what of it
 // took place.
 func TestInputRefusedByAnotherPlugin(t *testing.T) {
@@ -77,7 +58,7 @@ func TestInputRefusedByAnotherPlugin(t *testing.T) {
 		return nil, nil
 	}})
 	w := cgtest.NewWorkflow(t)
-	w.Serve(asking(w, `{"interruptId": "review-1", "message": "Buy it?"}`), other)
+	w.Serve(asking(w), other)
 	w.AskInput()
 	refuse = true
 	if _, err := adktest.TryRun(t.Context(), w.Runner, cgtest.User, cgtest.SessionID, cgtest.InputAnswer("review-1", "yes")); err == nil {
@@ -93,45 +74,6 @@ func TestInputRefusedByAnotherPlugin(t *testing.T) {
 	w.Clock.Advance(11 * time.Minute)
 	adktest.Run(t, w.Runner, cgtest.User, "another", adktest.UserText("buy a route"))
 	w.WantState(safety.StateFailed)
-}
-
-// An answer that the node does not take is used up all the same, and what stands behind
-// the node does not run.
-func TestInputThatTheNodeDoesNotTake(t *testing.T) {
-	w := cgtest.NewWorkflow(t)
-	w.Serve(asking(w, `{"interruptId": "review-1", "message": "How many?", "responseSchema": {"type": "integer"}}`))
-	w.AskInput()
-	if err := w.Reply(cgtest.InputAnswer("review-1", "many")); err == nil {
-		t.Error("the node took the answer")
-	}
-	w.WantBought(0)
-	as := w.Approvals(cgtest.SessionID)
-	if a := as[len(as)-1]; a.State != safety.StateFailed && !a.InDoubt() {
-		t.Errorf("approval state = %q, want it used up", a.State)
-	}
-	w.WantTurnedAway(cgtest.InputAnswer("review-1", 7), safety.CodeAlreadyUsed)
-	w.WantBought(0)
-}
-
-// A peer agent, which asked, does not answer.
-func TestInputAnsweredByAPeer(t *testing.T) {
-	const peer = "A2A_USER_context"
-	w := cgtest.NewWorkflow(t)
-	asked := false
-	for _, ev := range adktest.Run(t, w.Runner, peer, cgtest.SessionID, adktest.UserText("buy a route")) {
-		asked = asked || ev.RequestedInput != nil
-	}
-	if !asked {
-		t.Fatal("nobody was asked")
-	}
-	var refusal *safety.Refusal
-	for _, err := range w.CG.Run(t.Context(), w.Runner, peer, cgtest.SessionID, cgtest.InputAnswer("review-1", "yes"), agent.RunConfig{}) {
-		errors.As(err, &refusal)
-	}
-	if refusal == nil || refusal.Code != safety.CodeNotAuthorized {
-		t.Errorf("refusal %+v, want %s", refusal, safety.CodeNotAuthorized)
-	}
-	w.WantBought(0)
 }
 
 // An answer whose permit could not be used up is not said to be good for another time.
