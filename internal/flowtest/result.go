@@ -26,6 +26,8 @@ type Result struct {
 	Trace []string
 	words words
 	calls map[string]int // runs of each tool
+	// misasked are turns that asked for other tools than their steps say.
+	misasked []string
 }
 
 // Call is how one guarded call ended.
@@ -63,7 +65,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := &Result{Effects: r.effects, Trace: r.trace, words: r.words, calls: r.calls}
+	out := &Result{Effects: r.effects, Trace: r.trace, words: r.words, calls: r.calls, misasked: r.misasked}
 	refused := r.refused
 	for i := 0; i <= len(r.asked); i++ {
 		for len(refused) > 0 && refused[0].after <= i {
@@ -229,11 +231,7 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 			faults = append(faults, fmt.Sprintf("%s ran %d times, want %d", name, r.calls[name], n))
 		}
 	}
-	for _, text := range r.words.Hint {
-		if said, ok := strings.CutPrefix(text, "\x00"); ok {
-			faults = append(faults, said)
-		}
-	}
+	faults = append(faults, r.misasked...)
 	for _, kind := range []struct {
 		name               string
 		texts, want, never []string

@@ -67,6 +67,8 @@ type run struct {
 	trace   []string
 	words   words
 	mistake error // of whoever wrote the flow
+	// misasked are turns that asked for other tools than their steps say.
+	misasked []string
 }
 
 // request is what a person is asked.
@@ -446,7 +448,7 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		}
 		if !slices.Equal(got, *s.Asked) {
 			r.note("ASKED   for %v, and the step expects %v", got, *s.Asked)
-			r.words.Hint = append(r.words.Hint, fmt.Sprintf("\x00asked for %v, want %v", got, *s.Asked))
+			r.misasked = append(r.misasked, fmt.Sprintf("asked for %v, want %v", got, *s.Asked))
 		}
 	}
 	return nil
