@@ -26,16 +26,6 @@ func answerWith(confirmationID string, payload any) *genai.Content {
 	return msg
 }
 
-// payloads returns where the payloads stand that the tool saw.
-func payloads(h *cgtest.Harness) *[]any {
-	seen := new([]any)
-	h.Effect = func(ctx agent.Context) error {
-		*seen = append(*seen, ctx.ToolConfirmation().Payload)
-		return nil
-	}
-	return seen
-}
-
 // The answer that a protected tool sees is its own: nobody changes it while it runs.
 func TestProtectedToolHasItsOwnAnswer(t *testing.T) {
 	var shared *toolconfirmation.ToolConfirmation
