@@ -81,6 +81,8 @@ expect: `
 		{"nothing is guarded", strings.Replace(flow, "tools: [buy]", "tools: [bye]", 1) + "blocked", exitError, "no tool of the flow is guarded: guard.tools of the configuration has bye; use one of buy, get", ""},
 		{"a state that is none", flow + "excuted safe", exitError, "did you mean executed?", ""},
 		{"a verdict that is none", flow + "executed saef", exitError, "did you mean safe?", ""},
+		{"a secret and a dataset, which it does not need", strings.Replace(flow, "checked: [Product]", `  bigquery: {project: my-project-123, dataset: agents}
+  checkers: [{type: Product, http: {url: "https://shop.example/{value}", headers: {Authorization: "Bearer ${SHOP_TOKEN}"}, attributes: {price: {path: $.price, type: money, currency: USD}}}}]`, 1) + "executed safe", exitOK, "ok ", ""},
 		{"a state alone", flow + "executed", exitOK, "ok ", ""},
 		{"an answer that is none", strings.Replace(flow, "answer: yes", "answer: {yess: true}", 1) + "none", exitError, `unknown key "yess"; did you mean yes?`, ""},
 		{"a type that nothing has", strings.Replace(flow, "answer: yes", "world: {Prduct: {}}", 1) + "none", exitError, "step 2: world has no Prduct: did you mean Product?", ""},
@@ -107,5 +109,26 @@ expect: `
 	}
 	if code, _, stderr := in(t, nil, "test", t.TempDir()); code != exitUsage || !strings.Contains(stderr, "has no flow") {
 		t.Errorf("an empty folder: exit code %d, %s", code, stderr)
+	}
+}
+
+// TestDraftFlows makes two flows from a recorded session. They end as they say with the draft of a
+// configuration that the same command prints.
+func TestDraftFlows(t *testing.T) {
+	demo(t)
+	draft := []string{"init", "--from", nike.ID, "--flows", "flows", "--journal", "demo.db"}
+	code, stdout, stderr := runCommand(t, draft...)
+	if code != exitOK || !strings.Contains(stderr, "wrote flows/changed.yaml; try it with contextgraph test flows") {
+		t.Fatalf("exit code %d, %s", code, stderr)
+	}
+	if err := os.WriteFile(defaultConfig, []byte(stdout), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = runCommand(t, "test", "flows")
+	if code != exitOK || strings.Count(stdout, "ok ") != 2 {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := runCommand(t, draft...); code != exitError || !strings.Contains(stderr, "is there already: remove it") {
+		t.Errorf("once more: exit code %d, %s", code, stderr)
 	}
 }

@@ -71,19 +71,27 @@ func (a *app) writeFlows(dir string, cfg config.Config, rows []record.Event, gua
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for name, data := range map[string][]byte{"unchanged.yaml": unchanged, "changed.yaml": changed} {
+	names, texts := []string{"unchanged.yaml", "changed.yaml"}, [][]byte{unchanged, changed}
+	for _, name := range names {
+		if path := filepath.Join(dir, name); exists(path) {
+			return fmt.Errorf("%s is there already: remove it, or name another folder with --flows", path)
+		}
+	}
+	for i, name := range names {
 		path := filepath.Join(dir, name)
-		if data == nil {
+		if texts[i] == nil {
 			a.note("no flow %s: the guarded call names nothing that the rules read; correct the rules, then run this again", path)
 			continue
 		}
-		if _, err := os.Stat(path); err == nil {
-			return fmt.Errorf("%s is there already: remove it, or name another folder with --flows", path)
-		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
+		if err := os.WriteFile(path, texts[i], 0o644); err != nil {
 			return err
 		}
 		a.note("wrote %s; try it with contextgraph test %s", path, dir)
 	}
 	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

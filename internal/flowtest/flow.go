@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -219,6 +220,18 @@ func Load(path, configuration string) (*Flow, error) {
 	return f, nil
 }
 
+// variable is a variable of the environment in a header of a configuration.
+var variable = regexp.MustCompile(`\$\{(\w+)\}`)
+
+// placeholders returns an environment with the variables that a configuration names: no source is
+// asked, so nobody needs its secrets.
+func placeholders(data []byte) (environ []string) {
+	for _, m := range variable.FindAllSubmatch(data, -1) {
+		environ = append(environ, string(m[1])+"=placeholder")
+	}
+	return environ
+}
+
 // Files returns the flows below a folder: its files with the ending .yaml, but for those in folders
 // of the name shops.
 func Files(dir string) (paths []string, err error) {
@@ -322,13 +335,13 @@ func (f *Flow) configuration(dir, fallback string) (config.Config, error) {
 		if err != nil {
 			return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
 		}
-		return config.Parse(f.Path, data, nil, setup.Checks()...)
+		return config.Parse(f.Path, data, placeholders(data), setup.Checks()...)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return config.Config{}, fmt.Errorf("%s: config: %w", f.Path, err)
 	}
-	return config.Parse(name, data, nil, setup.Checks()...)
+	return config.Parse(name, data, placeholders(data), setup.Checks()...)
 }
 
 // mayBeInvalid reports whether the configuration may be an error when the program starts.

@@ -120,6 +120,7 @@ func (r *run) open(ctx context.Context) error {
 	cfg := r.flow.cfg
 	cfg.Journal.Path, cfg.Journal.CommitInterval = r.journal, time.Millisecond
 	cfg.Record.Artifacts.Store = config.StoreOff
+	cfg.BigQuery = config.BigQuery{} // nothing leaves the machine
 	if r.off {
 		cfg.Enabled = new(false)
 	}
