@@ -9,6 +9,7 @@ import (
 	"flag"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -22,35 +23,51 @@ var tell = flag.Bool("tell", false, "print what happens in each flow")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// atOnce is how many flows run at a time. They wait for the disk more than they compute, so it is more
+// than t.Parallel allows.
+const atOnce = 12
+
 // TestFlows runs each flow: go test ./tests/flows -run TestFlows/attacks/changed/price -tell.
 func TestFlows(t *testing.T) {
 	paths, err := flowtest.Files(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, path := range paths {
-		if testsize.Race && i%8 > 0 { // the detector sees nothing more in more flows
-			continue
-		}
-		t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".yaml"), func(t *testing.T) {
-			t.Parallel()
-			f, err := flowtest.Load(path, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for way, f := range f.Ways() {
-				r, err := f.Run(t.Context(), journaltest.Path(t))
-				if err != nil {
-					t.Fatal(way, err)
-				}
-				faults := f.FaultsToday(r)
-				for _, fault := range faults {
-					t.Error(way, fault)
-				}
-				if *tell || faults != nil {
-					t.Logf("%s %s\n\n%s", f.About, way, f.Table(r))
-				}
+	next := make(chan string)
+	var workers sync.WaitGroup
+	for range atOnce {
+		workers.Go(func() {
+			for path := range next {
+				t.Run(strings.TrimSuffix(filepath.ToSlash(path), ".yaml"), func(t *testing.T) { play(t, path) })
 			}
 		})
+	}
+	for i, path := range paths {
+		if !testsize.Race || i%8 == 0 { // the detector sees nothing more in more flows
+			next <- path
+		}
+	}
+	close(next)
+	workers.Wait()
+}
+
+// play runs a flow in each of its ways.
+func play(t *testing.T, path string) {
+	f, err := flowtest.Load(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, f := range f.Ways() {
+		r, err := f.Run(t.Context(), journaltest.Path(t))
+		if err != nil {
+			t.Fatal(way, err)
+		}
+		faults := f.FaultsToday(r)
+		for _, fault := range faults {
+			t.Error(way, fault)
+		}
+		if *tell || faults != nil {
+			t.Logf("%s %s\n\n%s", f.About, way, f.Table(r))
+		}
 	}
 }
