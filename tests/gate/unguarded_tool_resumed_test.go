@@ -75,7 +75,10 @@ func TestUnguardedToolIsNotResumed(t *testing.T) {
 				h.Append(to, ev)
 			}
 			seed("root", &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{tt.wrote}})
-				_, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, tt.says)
+			if tt.user != nil {
+				seed("user", tt.user)
+			}
+			_, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, tt.says)
 			h.WantBought(0)
 			var unguarded *gate.UnguardedError
 			if err == nil || errors.As(err, &unguarded) != tt.named {
