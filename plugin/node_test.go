@@ -9,7 +9,6 @@ import (
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
@@ -127,37 +126,6 @@ func TestNodeErrors(t *testing.T) {
 			checkParents(t, sink.Rows())
 		})
 	}
-}
-
-// The message of an agent that is a node is its answer, not an output; what an agent
-// gives beside its message stands on its own span.
-func TestOutputOfAnAgentNode(t *testing.T) {
-	speaker, err := workflow.NewAgentNode(emits(t, "speaker", &session.Event{
-		ID: "e1", LLMResponse: model.LLMResponse{Content: genai.NewContentFromText("hello", genai.RoleModel)},
-	}), workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker, err := workflow.NewAgentNode(emits(t, "worker", &session.Event{ID: "e2", Output: m{"n": 1}}), workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, speaker, worker)))
-	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	answer, output := one(t, sink, record.AgentResponse), one(t, sink, record.NodeOutput)
-	for _, e := range sink.Of(record.AgentStarting) {
-		switch e.Agent {
-		case "speaker":
-			if answer.SpanID != e.SpanID {
-				t.Error("the answer does not stand on the speaker's span")
-			}
-		case "worker":
-			if output.SpanID != e.SpanID {
-				t.Error("the output does not stand on the worker's span")
-			}
-		}
-	}
-	checkParents(t, sink.Rows())
 }
 
 func TestMessageAsOutput(t *testing.T) {

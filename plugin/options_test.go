@@ -291,44 +291,6 @@ func (streaming) GenerateContent(context.Context, *model.LLMRequest, bool) iter.
 	}
 }
 
-func TestChunks(t *testing.T) {
-	for _, chunks := range []bool{false, true} {
-		sink := &rowtest.Sink{}
-		r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Chunks: chunks}}, llmagent.Config{Model: streaming{}})
-		for _, err := range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{StreamingMode: agent.StreamingModeSSE}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		var got []string
-		total := 0.0
-		for _, e := range sink.Of(record.LLMResponse) {
-			c := object(t, e.Content).(map[string]any)
-			text := c["response"].(string)
-			if rowtest.Attribute(t, e, "adk", "partial") == true {
-				text = "partial " + text
-			}
-			got = append(got, text)
-			if u, ok := c["usage"].(map[string]any); ok {
-				total += u["total"].(float64)
-			}
-			if rowtest.Attribute(t, e, "usage_metadata") != nil && rowtest.Attribute(t, e, "adk", "partial") == true {
-				t.Error("a chunk has usage_metadata")
-			}
-		}
-		want := []string{"text: 'Hello world'"}
-		if chunks {
-			want = []string{"partial text: 'Hello'", "partial text: ' world'", "text: 'Hello world'"}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("chunks %v: LLM_RESPONSE rows (-want +got):\n%s", chunks, diff)
-		}
-		if total != 5 {
-			t.Errorf("chunks %v: the rows count %v tokens, the model used 5", chunks, total)
-		}
-	}
-}
-
 // shelf stores parts in memory.
 type shelf struct {
 	mu     sync.Mutex

@@ -67,37 +67,6 @@ func sent(req *model.LLMRequest) (out []message) {
 	return out
 }
 
-func TestPromptHistory(t *testing.T) {
-	for _, history := range []config.PromptHistory{"", config.PromptFull, config.PromptDelta} {
-		t.Run(string(history), func(t *testing.T) {
-			sink := &rowtest.Sink{}
-			m := adktest.Says("an answer")
-			r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{PromptHistory: history}}, llmagent.Config{
-				Model: m, Instruction: "Plan media.",
-			})
-			for i := range 5 {
-				adktest.Run(t, r, "u", "s", adktest.UserText(fmt.Sprintf("turn %d", i)))
-			}
-			rows := sink.Of(record.LLMRequest)
-			all := byID(rows)
-			for i, req := range m.Requests() {
-				if diff := cmp.Diff(sent(req), promptOf(t, all, rows[i])); diff != "" {
-					t.Errorf("request %d: the rows do not give the prompt back (-sent +rows):\n%s", i, diff)
-				}
-				var content struct{ Prompt []message }
-				_ = json.Unmarshal(rows[i].Content, &content)
-				want := 2*i + 1
-				if history == config.PromptDelta && i > 0 {
-					want = 2
-				}
-				if len(content.Prompt) != want {
-					t.Errorf("request %d: the row holds %d messages, want %d", i, len(content.Prompt), want)
-				}
-			}
-		})
-	}
-}
-
 // lossy is a sink that loses rows when it is told so.
 type lossy struct {
 	rowtest.Sink

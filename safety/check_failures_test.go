@@ -236,8 +236,8 @@ func TestEveryReasonIsTested(t *testing.T) {
 	tested := map[string]bool{
 		safety.ReasonCanceled:      true, // TestCanceled
 		safety.ReasonSession:       true, // TestW03UnknownSessionDenies
-		safety.ReasonRulesChanged:  true, // TestW09OtherRulesDeny
-		safety.ReasonPolicyChanged: true, // TestOtherPolicyDenies
+		safety.ReasonRulesChanged:  true, // TestOtherThanAtTheRequest
+		safety.ReasonPolicyChanged: true, // TestOtherThanAtTheRequest
 		// TestBasis
 		safety.ReasonNotRead: true, safety.ReasonArgumentDiffers: true,
 		safety.ReasonConditionUnmet: true, // TestCondition

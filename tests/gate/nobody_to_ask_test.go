@@ -35,20 +35,6 @@ type streamer interface {
 	RunStream(agent.Context, any) iter.Seq2[string, error]
 }
 
-func TestProtectDeniesWithoutThePlugins(t *testing.T) {
-	h := cgtest.New(t, func(o *cgtest.Options) {
-		o.ChangeRunner = func(rc *runner.Config) { rc.PluginConfig = runner.PluginConfig{} }
-	})
-	events, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.WantBought(0)
-	if got := adktest.Responses(events, "buy"); len(got) != 1 || got[0]["reason"] != "cannot_ask" {
-		t.Errorf("buy answered %v, want a denial that says why", got)
-	}
-}
-
 func TestProtectDeniesOnceClosedWithoutThePlugins(t *testing.T) {
 	h := cgtest.New(t, func(o *cgtest.Options) {
 		o.ChangeRunner = func(rc *runner.Config) { rc.PluginConfig = runner.PluginConfig{} }

@@ -208,16 +208,6 @@ func TestCheckTools(t *testing.T) {
 		"misspelt": {guardAll("buuy", "provison_*", "zebra"), func(t testing.TB, h *cgtest.Harness) ([]tool.Tool, []tool.Toolset) {
 			return []tool.Tool{noop(t, "buy"), noop(t, "provision_campaign")}, nil
 		}, []string{`guard.tools names "buuy", but no known tool has that name`, `did you mean "buy"?`, `did you mean "provision_campaign"?`, `names "zebra"`}},
-		"nothing handed over": {guardAll("buy"), func(testing.TB, *cgtest.Harness) ([]tool.Tool, []tool.Toolset) { return nil, nil }, []string{`"buy"`}},
-		"run by the model service": {guardAll("google_search"), func(testing.TB, *cgtest.Harness) ([]tool.Tool, []tool.Toolset) {
-			return []tool.Tool{geminitool.GoogleSearch{}}, nil
-		}, []string{"nothing in this process runs it"}},
-		"one of two protected": {cgtest.Unprotected, func(t testing.TB, h *cgtest.Harness) ([]tool.Tool, []tool.Toolset) {
-			return []tool.Tool{h.CG.Protect(noop(t, "buy")), noop(t, "buy")}, nil
-		}, []string{"another tool of its name"}},
-		"wrapped again": {cgtest.Unprotected, func(t testing.TB, h *cgtest.Harness) ([]tool.Tool, []tool.Toolset) {
-			return nil, []tool.Toolset{tool.WithConfirmation(h.CG.ProtectToolset(&cgtest.Shelf{Content: []tool.Tool{noop(t, "buy")}}), true, nil)}
-		}, []string{"wrapper around the other"}},
 		"in a toolset": {guardAll("buy"), func(t testing.TB, h *cgtest.Harness) ([]tool.Tool, []tool.Toolset) {
 			var o cgtest.Options
 			cgtest.Streamed(functiontool.Config{})(&o)

@@ -10,62 +10,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Things that differ in case or white space alone may be two in the world: each is checked by
-// its own name, against what was read of it.
-func TestSpellingsAreThingsOfTheirOwn(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		moved string // what costs more now
-	}{{"neither", ""}, {"the one", "a1"}, {"the other", "A1"}} {
-		small, capital := called("a1", readAt("$10"), inArgs(nil)), called("A1", readAt("$20"), inArgs(nil))
-		b := newBench(t, nil, capital, small)
-		a := b.ask()
-		if len(a.Entities) != 2 {
-			t.Fatalf("%d entities", len(a.Entities))
-		}
-		for _, e := range []entity.Canonical{small, capital} {
-			if e.Value == test.moved {
-				b.world.put(e, "price", usd("$99"))
-			}
-		}
-		r := b.check()
-		if test.moved == "" {
-			wantSafe(t, r)
-			continue
-		}
-		wantDrift(t, r, safety.PriceChanged)
-		if got := r.Alerts()[0].Entity; got != test.moved {
-			t.Errorf("%s: alert about %s", test.name, got)
-		}
-	}
-}
-
-// What the plan names in two spellings is bought twice, each at its own price; what was
-// only looked at costs nothing.
-func TestBudgetOfSpellings(t *testing.T) {
-	for name, test := range map[string]struct {
-		everything bool
-		seen       []entity.Canonical
-		want       string
-	}{
-		"both bought":              {false, []entity.Canonical{called("a1", readAt("$10"), inArgs(nil)), called("A1", readAt("$20"), inArgs(nil))}, "$30"},
-		"one bought":               {false, []entity.Canonical{called("a1", readAt("$10"), inArgs(nil)), called("A1", readAt("$20"))}, "$10"},
-		"everything":               {true, []entity.Canonical{called("a1", readAt("$10"), inArgs(nil)), called("A1", readAt("$20"))}, "$30"},
-		"one bought, named twice":  {false, []entity.Canonical{called("a1", readAt("$10"), inArgs(nil), inArgs(nil)), called("A1", readAt("$20"))}, "$20"},
-		"two readings, both alike": {false, []entity.Canonical{called("a1", readAt("$10"), readAt("$10"), inArgs(nil))}, "$10"},
-	} {
-		rule := fits
-		rule.Everything = test.everything
-		b := newBench(t, within(rule), append(test.seen, thing("Budget", "q3", values{"amount": usd("$1")}))...)
-		b.ask()
-		r := b.check()
-		wantDrift(t, r, safety.BudgetExceeded)
-		if a := r.Alerts()[0]; a.Before != test.want || a.After != test.want {
-			t.Errorf("%s: the plan costs %s, want %s", name, a.After, test.want)
-		}
-	}
-}
-
 // A budget, a price and a quantity that are only claimed are none.
 func TestBudgetOfClaims(t *testing.T) {
 	budgetOf := func(seen ...entity.Entity) entity.Canonical {
@@ -118,14 +62,4 @@ func TestBudgetOfClaims(t *testing.T) {
 			said(t, b.check(), test.want...)
 		})
 	}
-}
-
-// What it cost when it was approved is not known of what was only claimed then.
-func TestBudgetOfAClaimedPrice(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		within(fits)(cfg)
-		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Unseen: safety.UnseenAllow}}
-	}, called("x", inArgs(values{"price": usd("$10")})), thing("Budget", "q3", values{"amount": usd("$1")}))
-	b.ask()
-	said(t, b.check(), "not known -> $10: Change the plan ...")
 }
