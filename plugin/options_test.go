@@ -4,12 +4,10 @@
 package plugin_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -271,23 +269,6 @@ func TestSessionStateIsWrittenOnce(t *testing.T) {
 		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Errorf("NoSessionState %v: state on record (-want +got):\n%s", off, diff)
 		}
-	}
-}
-
-// streaming gives its answer in chunks, the usage with each.
-type streaming struct{}
-
-func (streaming) Name() string { return "streaming" }
-
-func (streaming) GenerateContent(context.Context, *model.LLMRequest, bool) iter.Seq2[*model.LLMResponse, error] {
-	return func(yield func(*model.LLMResponse, error) bool) {
-		usage := &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 3, CandidatesTokenCount: 2, TotalTokenCount: 5}
-		for _, text := range []string{"Hello", " world"} {
-			if !yield(&model.LLMResponse{Content: genai.NewContentFromText(text, genai.RoleModel), Partial: true, UsageMetadata: usage}, nil) {
-				return
-			}
-		}
-		yield(&model.LLMResponse{Content: genai.NewContentFromText("Hello world", genai.RoleModel), UsageMetadata: usage}, nil)
 	}
 }
 
