@@ -16,6 +16,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -114,6 +116,7 @@ func TestKilledProcessLosesNoGraph(t *testing.T) {
 				t.Fatalf("%d graphs are there", n)
 			}
 
+			endLeases(t, journal)
 			server.Schedule(nil)
 			before := len(graphs())
 			cmd, in, _ := start("")
@@ -139,5 +142,20 @@ func TestKilledProcessLosesNoGraph(t *testing.T) {
 				t.Errorf("it came %d times, want once after the %d before", len(got), before)
 			}
 		})
+	}
+}
+
+// endLeases ends the leases of a killed process, which would last for 15 seconds.
+func endLeases(t *testing.T, path string) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlitex.ExecuteTransient(conn, "UPDATE destinations SET lease_until = 0 WHERE owner IS NOT NULL", nil); err != nil {
+		t.Error(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
 	}
 }

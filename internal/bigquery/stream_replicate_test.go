@@ -327,7 +327,7 @@ func TestReplicateSchedules(t *testing.T) {
 	}
 	faults = append(faults, writefake.Answer{Delay: 5 * time.Millisecond}, writefake.Answer{Silent: true},
 		writefake.Answer{Silent: true, NotApplied: true}, writefake.Answer{Missing: true}, writefake.Answer{Swapped: true})
-	each(t, slices.Collect(testsize.Seeds(t, 4, 48)), func(seed uint64) string { return fmt.Sprint("seed=", seed) }, func(t *testing.T, seed uint64) {
+	each(t, slices.Collect(testsize.Seeds(t, 2, 48)), func(seed uint64) string { return fmt.Sprint("seed=", seed) }, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		refuse := none
 		server := newServer(t, writefake.Options{})
