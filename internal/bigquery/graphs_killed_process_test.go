@@ -5,6 +5,7 @@ package bigquery_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -149,13 +150,10 @@ func TestKilledProcessLosesNoGraph(t *testing.T) {
 func endLeases(t *testing.T, path string) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err == nil {
+		err = errors.Join(sqlitex.ExecuteTransient(conn, "UPDATE destinations SET lease_until = 0 WHERE owner IS NOT NULL", nil), conn.Close())
+	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := sqlitex.ExecuteTransient(conn, "UPDATE destinations SET lease_until = 0 WHERE owner IS NOT NULL", nil); err != nil {
-		t.Error(err)
-	}
-	if err := conn.Close(); err != nil {
-		t.Error(err)
 	}
 }

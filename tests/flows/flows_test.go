@@ -62,11 +62,9 @@ func play(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(way, err)
 		}
-		faults := f.FaultsToday(r)
-		for _, fault := range faults {
-			t.Error(way, fault)
-		}
-		if *tell || faults != nil {
+		if faults := f.FaultsToday(r); faults != nil {
+			t.Errorf("%s %s: %s\n\n%s", f.About, way, strings.Join(faults, "; "), f.Table(r))
+		} else if *tell {
 			t.Logf("%s %s\n\n%s", f.About, way, f.Table(r))
 		}
 	}
