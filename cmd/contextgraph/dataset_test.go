@@ -12,8 +12,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Commands that read sessions read those of the dataset. What the statements give is a test of
-// tests/thirdparty/warehouse.
+// Commands that read sessions read those of the dataset. tests/thirdparty/warehouse tests the answers
+// of the statements.
 func TestReadsTheDataset(t *testing.T) {
 	t.Chdir(t.TempDir())
 	at := strconv.FormatInt(time.Now().UnixMicro(), 10)

@@ -43,8 +43,8 @@ type Flow struct {
 // spec has the keys of a file.
 type spec struct {
 	About string `yaml:"about"` // one sentence for people
-	// Use names another flow file, whose keys this one lays its own over: shops/NAME.yaml in the
-	// folder of the flow or in one above it.
+	// Use names another flow file: shops/NAME.yaml in the folder of the flow or in one above it. The
+	// keys of this flow are laid over the keys there.
 	Use string `yaml:"use"`
 	// Config is a mapping with keys of a configuration, or the path of a configuration file.
 	Config yaml.Node `yaml:"config"`

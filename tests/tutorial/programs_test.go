@@ -46,7 +46,7 @@ func (p programs) collect(t *testing.T) {
 		if b.kind != "sh" {
 			r.writeBlock(b)
 		} else if strings.Contains(b.body, "go run .") {
-			// Here grep finds nothing in the output of a program that does not run. What comes behind it is to be done.
+			// The program does not run here, so grep finds nothing and fails. The commands behind it have to run.
 			_, _ = r.try("set +e\n" + b.body)
 		}
 	}
