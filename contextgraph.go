@@ -57,12 +57,9 @@ type Instance struct {
 	journal *journal.Journal
 	// underway is written by the recorder and read for decisions.
 	underway underway.Register
-	sync     *graphsync.Syncer
-	// of makes the graph of the rows and the evidence of decisions.
-	of    *graphsync.Evidence
-	guard *safety.Guard
-	// follower extracts rows in the background; nil when recording is off.
-	follower *setup.Follower
+	// sessions makes the graph and the evidence of decisions of the rows; nil when recording is off.
+	sessions *graphsync.Sessions
+	guard    *safety.Guard
 	// parts stores large and binary parts; nil when they are not kept.
 	parts *offload.Uploader
 	// warehouse is the connection to the dataset; nil without one.
@@ -161,26 +158,22 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		return err
 	}
 	in.journal = j
-	in.sync = graphsync.NewSyncer(j, extractor)
-	in.of = graphsync.NewEvidence(j.Evidence(), extractor)
-	in.of.Tallied = setup.LogIdle(in.log)
+	in.sessions = graphsync.NewSessions(j, extractor)
 	now := in.code.Now
 	if now == nil {
 		now = time.Now
 	}
-	setup.AddReplays(checkers, in.cfg, extractor, in.of, now, func() setup.Caller { return in.gate })
+	setup.AddReplays(checkers, in.cfg, in.sessions, now, func() setup.Caller { return in.gate })
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
 		Ledger: j.Ledger(), Checkers: checkers, Policy: policy,
-		Evidence: setup.NewEvidence(in.cfg, extractor, in.of, j, setup.Program{
-			Underway: &in.underway, Now: now,
-			// The follower and the gate are made after the guard.
-			Asked: func(s record.Session) { in.follower.Sync(s) },
-			Notes: func() []string { return in.gate.Notes() },
+		Evidence: setup.NewEvidence(in.cfg, in.sessions, j, setup.Program{
+			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
+			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
 		}),
 		Identity: in.identity(), Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
 	})
 	if err == nil {
-		in.follower, err = setup.Follow(ctx, j, in.of, in.sync, in.log)
+		err = setup.StoreRules(ctx, j, extractor)
 	}
 	if err == nil {
 		in.parts, err = setup.OpenParts(ctx, in.cfg, in.log)
@@ -293,24 +286,24 @@ func (in *Instance) Check(ctx context.Context, s record.Session) (safety.Report,
 	return report, err
 }
 
-// Graph brings the session's graph up to date and returns it.
+// Graph returns the graph of the session as it is now, with all that was recorded before the call. It
+// reads all rows of the session.
 func (in *Instance) Graph(ctx context.Context, s record.Session) (*graphsync.Graph, error) {
-	if in.sync == nil {
+	if in.sessions == nil {
 		return nil, ErrDisabled
 	}
 	in.used.Store(true)
-	g, _, err := in.sync.Sync(ctx, s)
-	return g, err
+	folded, err := in.sessions.Fold(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return folded.Graph(), nil
 }
 
 // Why returns what the session's latest approval request rests on: each entity with one
 // shortest path to the request from the result that showed it, as [graphsync.Graph.Why] does.
 func (in *Instance) Why(ctx context.Context, s record.Session) ([]graphsync.Reason, error) {
-	if in.sync == nil {
-		return nil, ErrDisabled
-	}
-	in.used.Store(true)
-	g, _, err := in.sync.Sync(ctx, s)
+	g, err := in.Graph(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -388,7 +381,6 @@ func (in *Instance) shut(ctx context.Context) (err error) {
 	}
 	sending.Wait()
 	err = errors.Join(err, drained)
-	in.follower.Close(ctx)
 	if in.journal != nil {
 		err = errors.Join(err, in.journal.Close(ctx))
 	}

@@ -30,7 +30,7 @@ func (in *Instance) connect(ctx context.Context) error {
 	if in.code.open == nil {
 		return errNoClient
 	}
-	host := warehouse.Host{Journal: in.journal, Graphs: in.sync, Logger: in.log, Now: in.code.Now}
+	host := warehouse.Host{Journal: in.journal, Sessions: in.sessions, Logger: in.log, Now: in.code.Now}
 	if in.parts != nil {
 		host.Parts = warehouse.Parts{Store: in.parts, Connection: in.cfg.Record.Artifacts.Connection}
 	}

@@ -38,41 +38,42 @@ type Source struct {
 	Attributes []string
 }
 
-// Sources returns the calls whose results gave the readings of e that count, as [Evidence.Select]
+// Sources returns the calls whose results gave the readings of e that count, as [Sessions.Select]
 // returns it: the latest for each attribute. The error names the attributes that no result of a
 // tool in this session gave.
-func (ev *Evidence) Sources(ctx context.Context, s record.Session, e entity.Canonical) (out []Source, err error) {
-	err = ev.store.View(ctx, s, func(r EvidenceReader) error {
-		given := make(map[string]*Source) // by event
-		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-			id := latestReading(e, name)
-			if id == "" {
-				continue
+func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Canonical) (out []Source, err error) {
+	look := lookAt{ctx, ss.rows, s}
+	given := make(map[string]*Source) // by event
+	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+		id := latestReading(e, name)
+		if id == "" {
+			continue
+		}
+		if refused, ok, err := look.row(id); err != nil {
+			return nil, err
+		} else if ok && refused.EventType == record.ToolError {
+			if id, err = ss.lookUp(ctx, s, e.Key, name, id); err != nil {
+				return nil, err
 			}
-			id, err := lookUp(r, e.Key, name, id)
+		}
+		from := given[id]
+		if from == nil {
+			call, err := look.call(id)
 			if err != nil {
-				return err
+				return nil, fmt.Errorf("%s %w", name, err)
 			}
-			from := given[id]
-			if from == nil {
-				call, err := callOf(r, s, id)
-				if err != nil {
-					return fmt.Errorf("%s %w", name, err)
-				}
-				from = &Source{Call: call}
-				given[id] = from
-			}
-			from.Attributes = append(from.Attributes, name)
+			from = &Source{Call: call}
+			given[id] = from
 		}
-		for _, id := range slices.Sorted(maps.Keys(given)) {
-			out = append(out, *given[id])
-		}
-		return nil
-	})
-	if err == nil && len(out) == 0 {
-		err = errors.New("it was never seen in the result of a tool")
+		from.Attributes = append(from.Attributes, name)
 	}
-	return out, err
+	for _, id := range slices.Sorted(maps.Keys(given)) {
+		out = append(out, *given[id])
+	}
+	if len(out) == 0 {
+		return nil, errors.New("it was never seen in the result of a tool")
+	}
+	return out, nil
 }
 
 // latestReading returns the event of the latest reading of an attribute, "" if there is
@@ -86,53 +87,58 @@ func latestReading(e entity.Canonical, name string) (eventID string) {
 	return eventID
 }
 
-// lookUp returns the event of the latest result that shows an attribute, if the reading that counts
-// comes from a refusal. A refused call looks nothing up, so another call has to be repeated. That
-// call may be superseded; when repeated, it gives the present value all the same.
-func lookUp(r EvidenceReader, key, attribute, eventID string) (string, error) {
-	row, ok, err := r.Row(eventID)
-	if err != nil || !ok || row.EventType != record.ToolError {
-		return eventID, err
-	}
+// lookUp returns the event of the latest result that shows an attribute, or else eventID, which is a
+// refusal that shows the reading that counts. A refused call looks nothing up, so another call has to
+// be repeated. That call may be superseded; when repeated, it gives the present value all the same.
+func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute, eventID string) (string, error) {
 	if attribute == entity.Exists {
 		attribute = ""
 	}
-	for skip, limit := 0, sightingsAtOnce; ; skip += limit {
-		list, err := r.Sightings(key, attribute, true, math.MaxInt64, skip, limit)
-		if err != nil {
-			return "", err
+	err := ss.use(ctx, s, func(f *fold) error {
+		if err := ss.catchUp(ctx, f); err != nil {
+			return err
 		}
-		for _, s := range list {
-			if row, ok, err := r.Row(s.EventID); err != nil {
-				return "", err
+		sel := selector{s: f.session, upTo: math.MaxInt64}
+		for seen := range sel.latest(key, attribute, true) {
+			if row, ok, err := ss.rows.Row(ctx, seen.EventID); err != nil {
+				return err
 			} else if ok && row.EventType == record.ToolCompleted {
-				return s.EventID, nil
+				eventID = seen.EventID
+				return nil
 			}
 		}
-		if len(list) < limit {
-			return eventID, nil
-		}
-	}
+		return nil
+	})
+	return eventID, err
 }
 
-// callOf reads the call that the row with an event id ended.
-func callOf(r EvidenceReader, s record.Session, eventID string) (Call, error) {
-	ended, ok, err := r.Row(eventID)
+// lookAt reads the calls of one session.
+type lookAt struct {
+	ctx  context.Context
+	rows Rows
+	of   record.Session
+}
+
+func (l lookAt) row(eventID string) (record.Event, bool, error) { return l.rows.Row(l.ctx, eventID) }
+
+// call reads the call that the row with an event id ended.
+func (l lookAt) call(eventID string) (Call, error) {
+	ended, ok, err := l.row(eventID)
 	switch {
 	case err != nil:
 		return Call{}, err
 	case !ok:
 		return Call{}, errors.New("was seen in a row that the record does not have")
-	case ended.Session() != s:
+	case ended.Session() != l.of:
 		return Call{}, errors.New("was seen by an agent that ran as a tool, in a session of its own")
 	case ended.EventType != record.ToolCompleted && ended.EventType != record.ToolError:
 		return Call{}, fmt.Errorf("was seen in a row of type %s, not in the result of a tool", ended.EventType)
 	}
-	started, ok, err := r.Row(attributesOf(&ended).ADK.Started)
+	started, ok, err := l.row(attributesOf(&ended).ADK.Started)
 	if err != nil {
 		return Call{}, err
 	}
-	if !ok || started.EventType != record.ToolStarting || started.Session() != s {
+	if !ok || started.EventType != record.ToolStarting || started.Session() != l.of {
 		return Call{Node: RowNodeKey(&ended), Problem: "the record does not have its beginning"}, nil
 	}
 	return readCall(&started, &ended), nil

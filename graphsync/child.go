@@ -4,11 +4,9 @@
 package graphsync
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -16,114 +14,113 @@ import (
 )
 
 // childSession returns the session of the agent that ran as the tool of a row.
-func childSession(e *record.Event) (record.Session, bool) {
-	var a schema.Attributes
-	if a.Read(e.Attributes) != nil {
-		return record.Session{}, false
-	}
-	c := a.ADK.Child
+func childSession(e *record.Event, attrs *schema.Attributes) (record.Session, bool) {
+	c := attrs.ADK.Child
 	return record.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
 }
 
-// basisOfChild is the basis of an agent that ran as a tool, and the gaps in its record. A gap fails
-// the checks of its caller, as it would fail its own.
-type basisOfChild struct {
-	sightings         []Sighting
+// basis is what an agent that ran as a tool rests on, and the gaps in its record. A gap fails the
+// checks of its caller, as it would fail its own.
+type basis struct {
+	sightings         []sighted
 	choices           []Choice
 	failed, truncated int
 	err               string
 }
 
-// basisOfChild extracts the rest of the session of an agent that ran as a tool, and returns its
-// basis.
-func (ev *Evidence) basisOfChild(ctx context.Context, child record.Session, depth int) (basisOfChild, error) {
-	for {
-		if err := ev.catchUp(ctx, child, depth, false); err != nil {
-			return basisOfChild{}, err
-		}
-		var out basisOfChild
-		err := ev.store.View(ctx, child, func(r EvidenceReader) (err error) {
-			out, err = ev.lookAtChild(r, child)
-			return err
-		})
-		if !errors.Is(err, errBehind) || ctx.Err() != nil {
-			return out, err
+// basis returns what the last model call of a session rests on. Where no model ran, all readings
+// count.
+func (s *Session) basis(id record.Session) basis {
+	out := basis{failed: s.counts.Failed, truncated: s.counts.Truncated, err: s.counts.Error}
+	open := 0
+	for _, r := range s.order {
+		if r.open() {
+			open++
 		}
 	}
-}
-
-func (ev *Evidence) lookAtChild(r EvidenceReader, child record.Session) (out basisOfChild, err error) {
-	p, err := ev.upToDate(r)
-	if err != nil {
-		return out, err
-	}
-	out.failed, out.truncated, out.err = p.Failed, p.Truncated, p.Error
-	open, err := r.OpenRuns()
-	if err != nil {
-		return out, err
-	}
-	if len(open) > 0 {
-		out.failed += len(open)
-		out.err = cmp.Or(out.err, fmt.Sprintf("the record of session %s, which ran as a tool, has gaps", child.ID))
-	}
-	if out.sightings, err = basisOfLast(r); err == nil && ev.extract.choosing() {
-		out.choices, err = choicesOfAll(ev.extract, r)
-	}
-	return out, err
-}
-
-// upToDate returns the progress of a session, or errBehind.
-func (ev *Evidence) upToDate(r EvidenceReader) (Progress, error) {
-	p, err := r.Progress()
-	if err != nil {
-		return p, err
-	}
-	last, err := r.LastRow()
-	if err == nil && (p.Watermark < last || last > 0 && p.Version != ev.extract.Version()) {
-		err = errBehind
-	}
-	p.Version = ev.extract.Version()
-	return p, err
-}
-
-// basisOfLast returns the readings that the last model call of a session rests on, as
-// sightings for the session of whoever called it. Where no model ran, all readings count.
-func basisOfLast(r EvidenceReader) ([]Sighting, error) {
-	sel := selector{r: r, excluded: func(int64) bool { return false }, upTo: math.MaxInt64}
-	last, ok, err := r.LastModelCall()
-	if err != nil {
-		return nil, err
-	}
-	if sel.everything = !ok; ok {
-		sel.read, sel.own = last.Read, last.Own
-	}
-	var out []Sighting
-	err = sel.keys(func(key string) error {
-		found, err := sel.basis(key)
-		out = append(out, found...)
-		return err
-	})
-	return out, err
-}
-
-// basis returns the readings that count of one thing, each with one attribute.
-func (sel *selector) basis(key string) ([]Sighting, error) {
-	names, err := sel.r.Attributes(key)
-	if err != nil {
-		return nil, err
-	}
-	var out []Sighting
-	for _, name := range names {
-		list, err := sel.readings(key, name)
-		if err != nil {
-			return nil, err
+	if open > 0 {
+		out.failed += open
+		if out.err == "" {
+			out.err = fmt.Sprintf("the record of session %s, which ran as a tool, has gaps", id.ID)
 		}
-		for _, s := range list {
-			if s.Echoes, s.Read = nil, false; name != "" {
-				s.Attributes = map[string]entity.Value{name: s.Attributes[name]}
+	}
+	sel := selector{s: s, x: s.x, upTo: math.MaxInt64}
+	if sel.everything = len(s.calls) == 0; !sel.everything {
+		last := s.calls[len(s.calls)-1]
+		sel.read, sel.own = last.read, last.own
+	}
+	keys := s.sortedKeys()
+	for _, key := range keys {
+		for _, name := range s.things[key].names {
+			for _, seen := range sel.readings(key, name) {
+				seen.Echoes, seen.Read = nil, false
+				if name != "" {
+					seen.Attributes = map[string]entity.Value{name: seen.Attributes[name]}
+				}
+				out.sightings = append(out.sightings, seen)
 			}
-			out = append(out, s)
 		}
 	}
-	return out, nil
+	if !s.x.choosing() {
+		return out
+	}
+	for _, key := range keys {
+		for _, c := range s.choices[key] {
+			out.choices = append(out.choices, *c)
+		}
+	}
+	for _, list := range s.found {
+		for _, seen := range list {
+			if s.x.choices[seen.Type] {
+				out.choices = append(out.choices, Choice{Key: seen.Identity(), Row: seen.row})
+			}
+		}
+	}
+	return out
+}
+
+// inherit adds what an agent that ran as a tool rests on to the result of the tool.
+func (s *Session) inherit(of basis, r *result) {
+	for _, seen := range of.sightings {
+		s.sight(&seen, r)
+	}
+	for _, c := range of.choices {
+		s.choose(c, r)
+	}
+	if of.failed > 0 {
+		s.failed(of.failed, of.err)
+	}
+	s.counts.Truncated += of.truncated
+}
+
+// finished gives the entities of a row their place, each type and value once.
+func finished(e *record.Event, found []entity.Entity) []entity.Entity {
+	return mergeRow(placed(e, RowNodeKey(e), found))
+}
+
+// bySource is finished, but keeps apart what different sources say: of a result that models
+// read otherwise only what the tool declared is a reading.
+func bySource(e *record.Event, node string, found []entity.Entity) (out []entity.Entity) {
+	found = placed(e, node, found)
+	for len(found) > 0 {
+		source := found[0].Source
+		var same, others []entity.Entity
+		for _, en := range found {
+			if en.Source == source {
+				same = append(same, en)
+			} else {
+				others = append(others, en)
+			}
+		}
+		out, found = append(out, mergeRow(same)...), others
+	}
+	return slices.Clip(out)
+}
+
+func placed(e *record.Event, node string, found []entity.Entity) []entity.Entity {
+	for i := range found {
+		en := &found[i]
+		en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, e.Time()
+	}
+	return found
 }

@@ -4,10 +4,6 @@
 package graphsync
 
 import (
-	"maps"
-	"math"
-	"slices"
-
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
@@ -32,6 +28,22 @@ type Counted struct {
 
 // maxNotChosen is how many of the things that were not chosen are named: the list is for people.
 const maxNotChosen = 20
+
+// Choice is a sighting of a thing by one rule, if any rule with [config.Extract.Alternatives] finds its
+// type. Two sightings are no Choice: the arguments of an action, by rules with [config.InAction], and
+// the values in a refusal for drift.
+type Choice struct {
+	// Key is the [entity.Entity.Identity], Row the number of the row.
+	Key string
+	Row int64
+	// Result is the number of the result that shows it; 0 where none does.
+	Result int64
+	// Rule is the number of the rule, from 1 in the order of the rules; 0 where none found
+	// it.
+	Rule int
+	// Reading says that the rule shows it there, and does not only name it.
+	Reading bool
+}
 
 // choose adds the sightings in found of types that a rule with Alternatives finds. c is the rule
 // that found them, nil if none did. A rule with config.InAction adds nothing: the entities that the
@@ -74,87 +86,38 @@ func (x *Extractor) rule(number int) *config.Extract {
 func (x *Extractor) choosing() bool { return x != nil && len(x.choices) > 0 }
 
 // chosen finds where rules show what the action names.
-func (sel *selector) chosen() error {
+func (sel *selector) chosen() {
 	sel.shows = make(map[entry]bool)
-	for _, key := range slices.Sorted(maps.Keys(sel.named)) {
-		err := sel.choices(key, func(c Choice) bool {
-			if c.Reading {
+	for key := range sel.named {
+		for _, c := range sel.s.choices[key] {
+			if c.Reading && c.Row <= sel.upTo {
 				sel.shows[c.entry()] = true
 			}
-			return true
-		})
-		if err != nil {
-			return err
 		}
 	}
-	return nil
 }
 
 // notChosen reports whether a thing could have been chosen and was not. The action does not name
 // it, every sighting of it comes from a rule with Alternatives, and each of those rows also shows,
 // by the same rule, an entity that the action names.
-func (sel *selector) notChosen(key string) (bool, error) {
+func (sel *selector) notChosen(key string) bool {
 	if !sel.x.choosing() || len(sel.named[key]) > 0 {
-		return false, nil
+		return false
 	}
-	var against *Counted
-	if found := sel.found[key]; len(found) > 0 && sel.x.choices[found[0].Type] {
-		against = &Counted{Row: found[0].Row}
+	if found := sel.found(key); len(found) > 0 && sel.x.choices[found[0].Type] {
+		sel.out.Counted[key] = Counted{Row: found[0].row}
+		return false
 	}
 	seen := false
-	err := sel.choices(key, func(c Choice) bool {
+	for _, c := range sel.s.choices[key] {
+		if c.Row > sel.upTo {
+			break
+		}
 		seen = true
-		if rule := sel.x.rule(c.Rule); against == nil && (rule == nil || !rule.Alternatives || !sel.shows[c.entry()]) {
-			against = &Counted{Row: c.Row, Rule: rule}
-		}
-		return against == nil
-	})
-	if against != nil {
-		sel.out.Counted[key] = *against
-	}
-	return seen && against == nil, err
-}
-
-// choices calls f with the choices of a thing, in order, until f returns false.
-func (sel *selector) choices(key string, f func(Choice) bool) error {
-	for skip, limit := 0, choicesAtOnce; ; skip, limit = skip+limit, min(limit*8, 4096) {
-		list, err := sel.r.Choices(key, sel.upTo, skip, limit)
-		if err != nil {
-			return err
-		}
-		for _, c := range list {
-			if !sel.excluded(c.Row) && !f(c) {
-				return nil
-			}
-		}
-		if len(list) < limit {
-			return nil
+		if rule := sel.x.rule(c.Rule); rule == nil || !rule.Alternatives || !sel.shows[c.entry()] {
+			sel.out.Counted[key] = Counted{Row: c.Row, Rule: rule}
+			return false
 		}
 	}
-}
-
-// choicesAtOnce is how many choices are read first.
-const choicesAtOnce = 64
-
-// choicesOfAll returns the choices of the session of an agent that ran as a tool, for the
-// session of its caller. It includes the finds of models.
-func choicesOfAll(x *Extractor, r EvidenceReader) ([]Choice, error) {
-	var out []Choice
-	sel := selector{r: r, excluded: func(int64) bool { return false }, upTo: math.MaxInt64}
-	err := sel.keys(func(key string) error {
-		return sel.choices(key, func(c Choice) bool {
-			out = append(out, c)
-			return true
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	found, err := r.Found()
-	for _, s := range found {
-		if x.choices[s.Type] {
-			out = append(out, Choice{Key: s.Identity(), Row: s.Row})
-		}
-	}
-	return out, err
+	return seen
 }

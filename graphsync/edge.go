@@ -96,7 +96,7 @@ func (l *linker) add(from, to int, kind EdgeKind) {
 
 func (l *linker) contains() {
 	for i, s := range l.spans {
-		if parent, ok := l.index[s.parentKey]; ok {
+		if parent, ok := l.index[s.parentKey()]; ok {
 			l.add(parent, i, Contains)
 		}
 	}

@@ -40,29 +40,8 @@ func (e *RowError) Error() string {
 // Unwrap returns Err.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// Extraction is the result of an [Extractor] for the rows of a session.
-type Extraction struct {
-	// Entities are in the order of the rows, once for each row, type and value. Several rows of a
-	// span with one entity are not merged: a decision between them rests on the earlier ones alone.
-	// [Build] merges them.
-	Entities []entity.Entity
-	// Failed are the rows that could not be read as the rules say, in order. A
-	// failed row gives no entities at all.
-	Failed []RowError
-	// Extracted are the event ids of all other rows, also of those that gave nothing.
-	Extracted []string
-	// Truncated counts the rows with lost content that a rule or a declaration reads,
-	// and the answers of models.
-	Truncated int
-	// RowsRead counts the rows, each event id once.
-	RowsRead int
-	// Watermark is the greatest journal number among the rows; 0 without rows.
-	Watermark int64
-}
-
-// Extract finds the entities in rows, in any order. Entities come from the declarations of tools
-// and from the rules. Both are exact: a row that contradicts its rule fails as a whole, and other
-// rows are not affected.
+// Entities come from the declarations of tools and from the rules. Both are exact: a row that
+// contradicts its rule fails as a whole, and other rows are not affected.
 //
 // A failed tool has no result. Rules over results skip TOOL_COMPLETED rows with the status ERROR,
 // and those whose result is null or an object with "error" alone. The framework reports a failed or
@@ -72,30 +51,6 @@ type Extraction struct {
 // rules in their order; the later one wins, attribute by attribute, and the confidence is the
 // greatest. Declarations, or matches of one rule, that contradict each other are an error. The
 // exception is the numbers of an action: they say how many are wanted.
-func (x *Extractor) Extract(rows []record.Event) Extraction {
-	var out Extraction
-	begun := make(map[string]*record.Event) // the row that began the call of a span
-	for _, e := range inOrder(rows) {
-		out.RowsRead++
-		out.Watermark = max(out.Watermark, e.Seq)
-		node := RowNodeKey(e)
-		if e.EventType == record.ToolStarting {
-			begun[node] = e
-		}
-		read, err := x.row(e, begun[node])
-		// The calls in an answer tie the results of tools to the steps before them.
-		if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
-			out.Truncated++
-		}
-		if err != nil {
-			out.Failed = append(out.Failed, RowError{EventID: e.EventID, TechNode: node, Rule: read.rule, Err: err})
-			continue
-		}
-		out.Extracted = append(out.Extracted, e.EventID)
-		out.Entities = append(out.Entities, bySource(e, read.entities)...)
-	}
-	return out
-}
 
 // rowRead is what one row gave.
 type rowRead struct {

@@ -20,40 +20,33 @@ var ErrUnknownNode = errors.New("no such node in the graph")
 // Graph is the graph of one session. It is immutable: all methods are safe for concurrent use, and
 // their results must not be changed.
 type Graph struct {
-	rows     []*record.Event
-	nodes    []TechNode
-	spans    []*span
-	index    map[string]int // node by key
-	spanOf   []int          // node of each row
-	position map[string]int // row by event id
-	arcs     []arc          // sorted by to, from and kind
-	edges    []Edge
-	in, out  [][]arc
+	rows    []*record.Event
+	nodes   []TechNode
+	spans   []*span
+	index   map[string]int // node by key
+	spanOf  []int          // node of each row
+	arcs    []arc          // sorted by to, from and kind
+	edges   []Edge
+	in, out [][]arc
 
 	entities  []entity.Entity // one per span, type and value, of all its sightings
 	sightings [][]sighting    // of each entity, in the order of the rows
 	evaluated [][]int         // entities of each node
 }
 
-// Build makes the graph of rows, in any order, and of the entities found in them.
-// A row or an entity given twice counts once. An entity without a TechNode belongs
-// to the span of its row. An entity that a span saw in several rows is one: a later
-// row wins attribute by attribute, but words do not win over a reading, and the
-// confidence is the greatest; [Graph.Why] merges only the rows before the decision.
-func Build(rows []record.Event, es []entity.Entity) *Graph {
-	g := &Graph{rows: inOrder(rows), index: make(map[string]int), position: make(map[string]int, len(rows))}
-	for pos, e := range g.rows {
-		if e.EventID != "" {
-			g.position[e.EventID] = pos
-		}
-	}
-	g.fold()
-	g.nodes = make([]TechNode, len(g.spans))
-	for i, s := range g.spans {
-		g.nodes[i] = s.TechNode
+// Graph makes the graph of the session. An entity that a span saw in several rows is one: a later
+// row wins attribute by attribute, but words do not win over a reading, and the confidence is the
+// greatest. [Graph.Why] merges only the rows before the decision.
+//
+// Only a session that [Fold] or [Sessions.Fold] returned has a graph.
+func (s *Session) Graph() *Graph {
+	l := s.spans
+	g := &Graph{rows: l.rows, spans: l.list, index: l.index, spanOf: l.of, nodes: make([]TechNode, len(l.list))}
+	for i, span := range g.spans {
+		g.nodes[i] = span.node()
 	}
 	g.connect(link(g.spans, g.index))
-	g.see(g.place(es))
+	g.see(l.seen)
 	return g
 }
 

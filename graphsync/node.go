@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -106,8 +107,6 @@ type span struct {
 	weight            int
 	// recordedMS is the last total_ms, or 0.
 	recordedMS float64
-	// parentKey is the key of the parent, or nothing.
-	parentKey string
 }
 
 type ask struct {
@@ -115,33 +114,50 @@ type ask struct {
 	pos    int
 }
 
-// fold makes the spans of the rows, in the order of their first rows.
-func (g *Graph) fold() {
-	var attrs schema.Attributes
-	for pos, e := range g.rows {
-		key := RowNodeKey(e)
-		i, known := g.index[key]
-		if !known {
-			i = len(g.spans)
-			g.index[key] = i
-			g.spans = append(g.spans, &span{
-				TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: e.Time(), Kind: KindOther, Name: e.EventType},
-				first:    pos, ended: -1, lastRequest: -1,
-			})
-		}
-		g.spanOf = append(g.spanOf, i)
-		attrs = schema.Attributes{}
-		_ = attrs.Read(e.Attributes) // as in attributesOf
-		g.spans[i].add(e, pos, &attrs)
+// spans are the steps of a session, in the order of their first rows, and what they saw.
+type spans struct {
+	list  []*span
+	index map[string]int // by key
+	rows  []*record.Event
+	of    []int // span of each row
+	seen  []sighting
+}
+
+func newSpans() *spans { return &spans{index: make(map[string]int)} }
+
+// add adds a row of the span with the key, and the entities in it.
+func (l *spans) add(e *record.Event, key string, attrs *schema.Attributes, found []entity.Entity) {
+	i, known := l.index[key]
+	if !known {
+		i = len(l.list)
+		l.index[key] = i
+		l.list = append(l.list, &span{
+			TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: e.Time(), Kind: KindOther, Name: e.EventType},
+			first:    len(l.rows), ended: -1, lastRequest: -1,
+		})
 	}
-	for _, s := range g.spans {
-		if s.ParentSpanID != "" {
-			s.parentKey = TechNodeKey(s.Session, s.TraceID, s.ParentSpanID)
-		}
-		if s.LatencyMS = s.recordedMS; s.LatencyMS == 0 {
-			s.LatencyMS = float64(s.End.Sub(s.Start)) / float64(time.Millisecond)
-		}
+	l.list[i].add(e, len(l.rows), attrs)
+	for _, en := range found {
+		l.seen = append(l.seen, sighting{en, len(l.rows)})
 	}
+	l.rows, l.of = append(l.rows, e), append(l.of, i)
+}
+
+// node returns the node of the span.
+func (s *span) node() TechNode {
+	n := s.TechNode
+	if n.LatencyMS = s.recordedMS; n.LatencyMS == 0 {
+		n.LatencyMS = float64(n.End.Sub(n.Start)) / float64(time.Millisecond)
+	}
+	return n
+}
+
+// parentKey returns the key of the parent, "" without one.
+func (s *span) parentKey() string {
+	if s.ParentSpanID == "" {
+		return ""
+	}
+	return TechNodeKey(s.Session, s.TraceID, s.ParentSpanID)
 }
 
 func (s *span) add(e *record.Event, pos int, attrs *schema.Attributes) {

@@ -10,6 +10,15 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+// InOrder returns rows in the order of recording, each event id once, as a fold takes them.
+func InOrder(rows []record.Event) []record.Event {
+	out := make([]record.Event, 0, len(rows))
+	for _, e := range inOrder(rows) {
+		out = append(out, *e)
+	}
+	return out
+}
+
 // inOrder returns rows in the order of recording, each event id once. Rows without a journal number
 // (read from a warehouse) are ordered by time. Rows of one microsecond are then ordered by their
 // usual order, so that the result never depends on the order of the input.

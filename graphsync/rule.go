@@ -4,6 +4,8 @@
 package graphsync
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -87,6 +89,26 @@ func compileRule(r config.Extract) *compiled {
 		c.attributes = append(c.attributes, compiledAttribute{Attribute: a, name: name, path: jsonpath.MustParse(a.Path)})
 	}
 	return c
+}
+
+// MarshalJSON returns the rules, for [ReadRules].
+func (x *Extractor) MarshalJSON() ([]byte, error) {
+	rules := []config.Extract{}
+	if x != nil {
+		for _, c := range x.rules {
+			rules = append(rules, c.Extract)
+		}
+	}
+	return json.Marshal(rules)
+}
+
+// ReadRules makes an Extractor of what [Extractor.MarshalJSON] returned.
+func ReadRules(text []byte) (*Extractor, error) {
+	var rules []config.Extract
+	if err := json.Unmarshal(text, &rules); err != nil {
+		return nil, fmt.Errorf("rules of extraction: %w", err)
+	}
+	return Compile(rules)
 }
 
 // event returns the event type of the rows that c reads.

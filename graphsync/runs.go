@@ -28,34 +28,46 @@ type Run struct {
 	Expected, Stored int64
 }
 
+// sessionRun is a run with the results of its calls.
+type sessionRun struct {
+	Run
+	began   digest // of its first row
+	results []*result
+}
+
+// open reports whether rows of the run are missing, or its end.
+func (r *Run) open() bool { return !r.Completed || r.Stored < r.Expected }
+
 // Runs returns the runs of the session, in the order of their first rows.
-func (g *Graph) Runs() []Run {
-	var runs []Run
-	var places [][]int64
-	index := make(map[string]int)
-	for _, e := range g.rows {
-		if e.RunID == "" {
-			continue
-		}
-		i, known := index[e.RunID]
-		if !known {
-			i = len(runs)
-			index[e.RunID] = i
-			runs, places = append(runs, Run{ID: e.RunID, Started: e.Time(), First: e.Seq}), append(places, nil)
-		}
-		runs[i].add(e)
-		if e.RunSeq > 0 {
-			places[i] = append(places[i], e.RunSeq)
+func (s *Session) Runs() []Run { return s.runsWith(nil) }
+
+// runsWith returns the runs with more rows.
+func (s *Session) runsWith(rows []record.Event) []Run {
+	runs := make([]Run, len(s.order))
+	place := make(map[string]int)
+	for i, r := range s.order {
+		runs[i] = r.Run
+		runs[i].Turns = slices.Clip(r.Turns)
+		if len(rows) > 0 {
+			place[r.ID] = i
 		}
 	}
-	for i := range runs {
-		slices.Sort(places[i])
-		runs[i].Stored = int64(len(slices.Compact(places[i])))
+	for i := range rows {
+		e := &rows[i]
+		at, known := place[e.RunID]
+		switch {
+		case e.RunID == "":
+			continue
+		case !known:
+			at = len(runs)
+			place[e.RunID], runs = at, append(runs, Run{ID: e.RunID, Started: e.Time(), First: e.Seq})
+		}
+		runs[at].add(e)
 	}
 	return runs
 }
 
-// add adds what a row says of the run, but for the number of rows.
+// add adds what a row says of the run.
 func (r *Run) add(e *record.Event) {
 	if at := e.Time(); at.Before(r.Started) {
 		r.Started = at
@@ -63,6 +75,9 @@ func (r *Run) add(e *record.Event) {
 	r.Turn, r.Turns = max(r.Turn, e.InvocationID), appendNew(r.Turns, e.InvocationID)
 	r.Completed = r.Completed || e.EventType == record.InvocationCompleted || e.EventType == record.InvocationError
 	r.Expected = max(r.Expected, e.RunSeq)
+	if e.RunSeq > 0 {
+		r.Stored++
+	}
 }
 
 // RunGaps lists, in sentences for people, the missing parts of the record of runs: rows from the

@@ -5,9 +5,7 @@ package graphsync
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -37,25 +35,35 @@ type Selection struct {
 	Places map[string][]string
 	// Asked says that a model asked.
 	Asked bool
-	// Progress is the progress of the extraction behind the selection.
-	Progress Progress
+	// Counts says what the session was made of.
+	Counts Counts
 	// OpenRuns are the runs with gaps in their record.
 	OpenRuns []Run
 	// RunsOf are the runs of the turns that were asked for.
 	RunsOf map[string][]string
 }
 
-// keysAtOnce and sightingsAtOnce bound what is read at a time.
-const (
-	keysAtOnce      = 100
-	sightingsAtOnce = 8
-)
+// Decision names the step that decided. The zero Decision is none: the latest reading of everything
+// counts.
+type Decision struct {
+	// Node is the key of the asking node.
+	Node string
+	// Answer is the event id of the row that ended the model call which asked, or another name of the
+	// call: "c:" and the id of a call that it asked for, "e:" and the id of its event. It is "" if no
+	// model asked.
+	Answer string
+	// Run is the run that asked. After is the event id of its last row before the asking step began,
+	// where no model asked; "" is the start of the run.
+	Run, After string
+	// UpTo is the number of the last row that counts; 0 counts all.
+	UpTo int64
+	// Tool is the called tool, Args its arguments, as JSON. The entities that they name are read from
+	// here, by the rules with in: action, and from no row.
+	Tool string
+	Args string
+}
 
-// errBehind says that the evidence has to catch up once more.
-var errBehind = errors.New("rows were recorded in between, or other rules extracted them")
-
-// Select extracts the rest of a session and selects the evidence of a decision. RunsOf is filled
-// for the turns. Rows that excluded reports count as never recorded; nil excludes none.
+// Select selects the evidence of a decision. RunsOf is filled for the turns.
 //
 // Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent, with one
 // exception: a thing that was not chosen. A thing was not chosen if all of this holds. The action
@@ -67,189 +75,107 @@ var errBehind = errors.New("rows were recorded in between, or other rules extrac
 //
 // A reading is superseded by a reading of the same attribute that the deciding step had read, if
 // the call that gave it began after the first was recorded. All others count.
-func (ev *Evidence) Select(ctx context.Context, s record.Session, d Decision, turns []string, excluded func(row int64) bool) (Selection, error) {
-	if excluded == nil {
-		excluded = func(int64) bool { return false }
-	}
-	waiting, known := ev.store.Waiting(s)
-	for behind := !known; ; behind = true {
-		sel := selector{ev: ev, d: d, x: ev.extract, excluded: excluded, waiting: waiting}
-		var err error
-		if behind {
-			sel.waiting = nil
-			err = ev.settle(ctx, s)
-		}
-		if err == nil {
-			err = ev.store.View(ctx, s, func(r EvidenceReader) error {
-				sel.r = r
-				return sel.all(s, turns)
-			})
-		}
-		switch {
-		case err == nil:
-			return sel.out, nil
-		case errors.Is(err, errBehind) && ctx.Err() == nil:
-			continue
-		}
-		return Selection{}, fmt.Errorf("select the evidence of session %s: %w", s.ID, err)
-	}
+func (s *Session) Select(d Decision, turns ...string) Selection {
+	return s.selected(d, turns, nil)
 }
 
-// selector selects at one moment.
-type selector struct {
-	ev       *Evidence
-	r        EvidenceReader
-	x        *Extractor
-	d        Decision
-	excluded func(row int64) bool
-	// waiting are rows that are not stored, later the runs of all rows that are not extracted.
-	waiting []record.Event
-	later   []*Run
-	upTo    int64
-	// read are the results that the deciding step had read, own those that its own requests
-	// showed; everything says that it counts as having read all, where no step decided.
-	read, own  []Span
-	everything bool
-	named      map[string][]entity.Entity // by key
-	shows      map[entry]bool             // where rules show what the action names
-	found      map[string][]Sighting      // by a model, by key
-	now        time.Time                  // of the last row that counts
-	out        Selection
-}
-
-func (sel *selector) all(s record.Session, turns []string) error {
-	if err := sel.begin(); err != nil {
-		return err
+// selected is Select with rows that were recorded after those of the session, and bear no evidence.
+func (s *Session) selected(d Decision, turns []string, waiting []record.Event) Selection {
+	sel := selector{s: s, d: d, x: s.x, upTo: cmp.Or(d.UpTo, math.MaxInt64)}
+	sel.out.Counts = s.Counts()
+	sel.now = s.timeOf(d.UpTo)
+	if len(waiting) > 0 && d.UpTo == 0 {
+		sel.now = waiting[len(waiting)-1].Time()
 	}
-	if err := sel.keys(sel.thing); err != nil {
-		return err
+	sel.reads()
+	sel.names()
+	for _, key := range s.sortedKeys() {
+		if s.things[key].first <= sel.upTo {
+			sel.thing(key)
+		}
 	}
 	// The rest was found by a model, or is named by the action alone.
-	for _, key := range slices.Sorted(maps.Keys(sel.found)) {
-		if err := sel.thing(key); err != nil {
-			return err
+	for _, key := range slices.Sorted(maps.Keys(s.found)) {
+		if thing := s.things[key]; thing == nil || thing.first > sel.upTo {
+			sel.thing(key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(sel.named)) {
-		if err := sel.thing(key); err != nil {
-			return err
-		}
+		sel.thing(key)
 	}
 	slices.SortFunc(sel.out.Entities, func(a, b entity.Canonical) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
 	})
-	var err error
-	if sel.out.OpenRuns, err = sel.openRuns(); err != nil {
-		return err
-	}
+	runs := s.runsWith(waiting)
 	sel.out.RunsOf = make(map[string][]string, len(turns))
 	for _, turn := range turns {
-		if sel.out.RunsOf[turn], err = sel.runsOf(turn); err != nil {
-			return err
-		}
+		sel.out.RunsOf[turn] = nil
 	}
-	return nil
-}
-
-// keys calls f with the keys of all things, in order.
-func (sel *selector) keys(f func(key string) error) error {
-	for after, more := "", true; more; {
-		keys, err := sel.r.Keys(after, sel.upTo, keysAtOnce)
-		if err != nil {
-			return err
+	for _, r := range runs {
+		if r.open() {
+			sel.out.OpenRuns = append(sel.out.OpenRuns, r)
 		}
-		for _, key := range keys {
-			if err := f(key); err != nil {
-				return err
+		for _, turn := range turns {
+			if slices.Contains(r.Turns, turn) {
+				sel.out.RunsOf[turn] = append(sel.out.RunsOf[turn], r.ID)
 			}
-			after = key
 		}
-		more = len(keys) == keysAtOnce
 	}
-	return nil
+	return sel.out
 }
 
-// begin finds the results that the deciding step had read, and the entities that the action names.
-func (sel *selector) begin() error {
-	p, err := sel.r.Progress()
-	if err != nil {
-		return err
+// timeOf returns the time of the row with a number, of the next one if it is of another session, and
+// of the last one for 0.
+func (s *Session) timeOf(seq int64) time.Time {
+	if len(s.rows) == 0 {
+		return time.Time{}
 	}
-	if sel.upTo = sel.d.UpTo; sel.upTo == 0 {
-		sel.upTo = math.MaxInt64
+	i := len(s.rows) - 1
+	if seq > 0 && seq < s.rows[i].seq {
+		i, _ = slices.BinarySearchFunc(s.rows, seq, func(r rowOf, seq int64) int { return cmp.Compare(r.seq, seq) })
 	}
-	later, err := sel.notExtracted(p)
-	if err != nil {
-		return err
-	}
-	p.Version = sel.x.Version()
-	sel.out.Progress = p
-	if rows, err := sel.r.Rows(min(sel.upTo, p.Watermark)-1, 1); err != nil {
-		return err
-	} else if len(rows) > 0 {
-		sel.now = rows[0].Time()
-	}
-	for i := range later {
-		if later[i].Seq <= sel.upTo && later[i].Seq > 0 || sel.d.UpTo == 0 {
-			sel.now = later[i].Time()
-		}
-	}
-	if err := sel.reads(); err != nil {
-		return err
-	}
-	found, err := sel.r.Found()
-	if err != nil {
-		return err
-	}
-	sel.found = make(map[string][]Sighting)
-	for _, s := range found {
-		if s.Row <= sel.upTo && !sel.excluded(s.Row) {
-			sel.found[s.Identity()] = append(sel.found[s.Identity()], s)
-		}
-	}
-	named, places, err := sel.x.named(sel.d)
-	if err != nil {
-		sel.out.Progress.Failed++
-		sel.out.Progress.Error = cmp.Or(sel.out.Progress.Error, err.Error())
-	}
-	sel.named, sel.out.Places = make(map[string][]entity.Entity), places
-	for _, e := range named {
-		e.SeenAt = sel.now
-		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
-	}
-	if !sel.x.choosing() {
-		return nil
-	}
-	sel.out.Counted = make(map[string]Counted)
-	return sel.chosen()
+	return time.UnixMicro(s.rows[i].time).UTC()
+}
+
+// selector selects the evidence of one decision.
+type selector struct {
+	s    *Session
+	x    *Extractor
+	d    Decision
+	upTo int64
+	// read are the results that the deciding step had read, own those that its own requests showed;
+	// everything says that it counts as having read all, where no step decided.
+	read, own  []interval
+	everything bool
+	named      map[string][]entity.Entity // by key
+	shows      map[entry]bool             // where rules show what the action names
+	now        time.Time                  // of the last row that counts
+	out        Selection
 }
 
 // reads finds the results that the deciding step had read.
-func (sel *selector) reads() error {
-	switch d := sel.d; {
+func (sel *selector) reads() {
+	s, d := sel.s, sel.d
+	switch {
 	case d.Answer != "":
 		sel.out.Asked = true
-		calls, err := sel.r.ModelCalls(answerName(d.Answer))
-		if err == nil && len(calls) == 1 {
-			sel.read, sel.own = calls[0].Read, calls[0].Own
+		if calls := s.named[answerName(d.Answer)]; len(calls) == 1 {
+			sel.read, sel.own = calls[0].read, calls[0].own
 		}
-		return err
 	case d.Run != "":
-		var upTo int64
-		if row, ok, err := sel.r.Row(d.After); err != nil {
-			return err
-		} else if ok && row.RunID == d.Run {
-			upTo = row.Seq
+		run := s.runs[d.Run]
+		at, known := s.at[d.After]
+		if run == nil || !known || s.rows[at].run != run {
+			return
 		}
-		results, err := sel.r.ResultsOfRun(d.Run, upTo)
-		for _, r := range results {
-			sel.read = union(sel.read, []Span{{r.Number, r.Number}})
+		for _, r := range run.results {
+			if r.row <= s.rows[at].seq {
+				sel.read = union(sel.read, []interval{{r.number, r.number}})
+			}
 		}
 		sel.own = sel.read
-		return err
 	default:
 		sel.everything = true
-		return nil
 	}
 }
 
@@ -261,23 +187,49 @@ func answerName(answer string) string {
 	return "r:" + answer
 }
 
-// thing selects what counts of one thing.
-func (sel *selector) thing(key string) error {
-	left, err := sel.notChosen(key)
+// names finds the entities that the action names.
+func (sel *selector) names() {
+	named, places, err := sel.x.named(sel.d)
 	if err != nil {
-		return err
+		sel.out.Counts.Failed++
+		sel.out.Counts.Error = cmp.Or(sel.out.Counts.Error, err.Error())
 	}
+	sel.named, sel.out.Places = make(map[string][]entity.Entity), places
+	for _, e := range named {
+		e.SeenAt = sel.now
+		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
+	}
+	if sel.x.choosing() {
+		sel.out.Counted = make(map[string]Counted)
+		sel.chosen()
+	}
+}
+
+// found returns what a model found of a thing.
+func (sel *selector) found(key string) []*sighted {
+	list := sel.s.found[key]
+	end := slices.IndexFunc(list, func(s *sighted) bool { return s.row > sel.upTo })
+	if end < 0 {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s *sighted) bool { return s.row > sel.upTo })
+}
+
+// thing selects what counts of one thing.
+func (sel *selector) thing(key string) {
+	left := sel.notChosen(key)
 	if left {
 		if sel.out.NotChosen.Total++; sel.out.NotChosen.Total > maxNotChosen {
-			return nil
+			return
 		}
 	}
 	c := canonical{key: key}
-	names, err := sel.r.Attributes(key)
-	if err != nil {
-		return err
+	found := sel.found(key)
+	var names []string
+	if thing := sel.s.things[key]; thing != nil {
+		names = slices.Clip(thing.names)
 	}
-	for _, s := range sel.found[key] {
+	for _, s := range found {
 		if len(s.Attributes) == 0 {
 			names = appendName(names, "")
 		}
@@ -286,20 +238,16 @@ func (sel *selector) thing(key string) error {
 		}
 	}
 	for _, name := range names {
-		if err := sel.attribute(&c, key, name); err != nil {
-			return err
-		}
+		sel.attribute(&c, key, name, found)
 	}
 	c.name(sel.named[key])
 	delete(sel.named, key)
-	delete(sel.found, key)
 	switch {
 	case left:
 		sel.out.NotChosen.Entities = append(sel.out.NotChosen.Entities, c.entity())
 	case c.counts():
 		sel.out.Entities = append(sel.out.Entities, c.entity())
 	}
-	return nil
 }
 
 // appendName adds a name that is not there; "" is one.
@@ -311,31 +259,27 @@ func appendName(names []string, name string) []string {
 }
 
 // attribute takes what counts of one attribute: its readings, or else the latest claim.
-func (sel *selector) attribute(c *canonical, key, name string) error {
-	list, err := sel.readings(key, name)
-	if err != nil {
-		return err
-	}
+func (sel *selector) attribute(c *canonical, key, name string, found []*sighted) {
+	list := sel.readings(key, name)
 	for _, s := range list {
 		c.read(name, s.Entity)
 	}
 	if len(list) > 0 {
-		return nil
+		return
 	}
-	for _, s := range sel.found[key] {
+	for _, s := range found {
 		if _, ok := s.Attributes[name]; ok || name == "" && len(s.Attributes) == 0 {
 			c.claim(name, s.Entity)
 		}
 	}
-	return sel.latest(key, name, false, func(s Sighting) bool {
-		if s.Source == entity.SourceAction {
-			// The deciding call's own arguments are read from the request. The arguments of another
-			// call are no reason for this one.
-			return true
+	for s := range sel.latest(key, name, false) {
+		// The deciding call's own arguments are read from the request. The arguments of another call are
+		// no reason for this one.
+		if s.Source != entity.SourceAction {
+			c.claim(name, s.Entity)
+			return
 		}
-		c.claim(name, s.Entity)
-		return false
-	})
+	}
 }
 
 // readings returns the readings of an attribute that count, the latest last. Of readings with the
@@ -345,35 +289,36 @@ func (sel *selector) attribute(c *canonical, key, name string) error {
 // A reading that the requests of the deciding step showed themselves is superseded only by another
 // one that they showed. The step may know others through the words of an agent, and never have seen
 // them.
-func (sel *selector) readings(key, name string) ([]Sighting, error) {
-	var list []Sighting
+func (sel *selector) readings(key, name string) []sighted {
+	var list []sighted
 	var own, known int64 // readings recorded before it are superseded, if they were shown, and if not
-	superseded := func(s Sighting) bool {
+	superseded := func(s *sighted) bool {
 		if sel.shown(s) {
-			return s.Row < own
+			return s.row < own
 		}
-		return s.Row < known
+		return s.row < known
 	}
-	err := sel.latest(key, name, true, func(s Sighting) bool {
-		if s.Row < own || s.Row < known && len(sel.own) == 0 {
-			return false
+	for seen := range sel.latest(key, name, true) {
+		s := *seen
+		if s.row < own || s.row < known && len(sel.own) == 0 {
+			break
 		}
-		s.Read = sel.everything || s.Result != 0 && holds(sel.read, s.Result)
+		s.Read = sel.everything || s.result != 0 && holds(sel.read, s.result)
 		if s.Read {
-			known = max(known, s.Start)
-			if sel.shown(s) {
-				own = max(own, s.Start)
+			known = max(known, s.start)
+			if sel.shown(&s) {
+				own = max(own, s.start)
 			}
 		}
-		if !superseded(s) {
+		if !superseded(&s) {
 			list = append(list, s)
 		}
-		return true
-	})
+	}
 	said := make(map[entity.Value]int) // index in out
-	var out []Sighting
-	for _, s := range list {
-		if superseded(s) {
+	var out []sighted
+	for i := range list {
+		s := list[i]
+		if superseded(&s) {
 			continue
 		}
 		at, known := said[s.Attributes[name]]
@@ -388,30 +333,28 @@ func (sel *selector) readings(key, name string) ([]Sighting, error) {
 			said[s.Attributes[name]] = len(out) - 1
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Sighting) int { return cmp.Compare(a.Row, b.Row) })
-	return out, err
+	slices.SortStableFunc(out, func(a, b sighted) int { return cmp.Compare(a.row, b.row) })
+	return out
 }
 
 // shown reports whether the requests of the deciding step showed a sighting.
-func (sel *selector) shown(s Sighting) bool {
-	return sel.everything || s.Result != 0 && holds(sel.own, s.Result)
+func (sel *selector) shown(s *sighted) bool {
+	return sel.everything || s.result != 0 && holds(sel.own, s.result)
 }
 
-// latest calls f with the sightings of an attribute, the latest first, until f returns
-// false.
-func (sel *selector) latest(key, name string, readings bool, f func(Sighting) bool) error {
-	for skip, limit := 0, sightingsAtOnce; ; skip, limit = skip+limit, min(limit*4, 1000) {
-		list, err := sel.r.Sightings(key, name, readings, sel.upTo, skip, limit)
-		if err != nil {
-			return err
+// latest ranges over the sightings of an attribute, the latest first: the readings of it, or those
+// that are none.
+func (sel *selector) latest(key, name string, readings bool) iter.Seq[*sighted] {
+	return func(yield func(*sighted) bool) {
+		thing := sel.s.things[key]
+		if thing == nil {
+			return
 		}
-		for _, s := range list {
-			if !sel.excluded(s.Row) && !f(s) {
-				return nil
+		for _, s := range slices.Backward(thing.of[name]) {
+			reading := s.Source.Reading() && !slices.Contains(s.Echoes, name)
+			if reading == readings && s.row <= sel.upTo && !yield(s) {
+				return
 			}
-		}
-		if len(list) < limit {
-			return nil
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -19,8 +18,7 @@ import (
 // nor remove the evidence of an earlier decision.
 type sighting struct {
 	entity.Entity
-	// pos is the first row at which the entity counts, or the number of rows when
-	// it was seen after all of them.
+	// pos is the place of the row at which the entity counts.
 	pos int
 }
 
@@ -28,40 +26,6 @@ type sighting struct {
 type thing struct{ node, typ, value string }
 
 func thingOf(e entity.Entity) thing { return thing{e.TechNode, e.Type, e.Value} }
-
-// place finds the rows of entities. An entity without its row in the graph is placed at the first
-// row that is not older.
-func (g *Graph) place(es []entity.Entity) []sighting {
-	var latest []time.Time // of the rows up to each
-	out := make([]sighting, len(es))
-	for i, e := range es {
-		pos, known := g.position[e.EventID]
-		if known && e.TechNode == "" {
-			n := g.nodes[g.spanOf[pos]]
-			e.TechNode, e.SpanID = n.Key, n.SpanID
-		}
-		if !known {
-			if latest == nil {
-				latest = g.latest()
-			}
-			pos = sort.Search(len(latest), func(i int) bool { return !latest[i].Before(e.SeenAt) })
-		}
-		out[i] = sighting{e, pos}
-	}
-	return out
-}
-
-// latest returns for each row the latest time of the rows up to it.
-func (g *Graph) latest() []time.Time {
-	out := make([]time.Time, len(g.rows))
-	for i, e := range g.rows {
-		out[i] = e.Time()
-		if i > 0 && out[i].Before(out[i-1]) {
-			out[i] = out[i-1]
-		}
-	}
-	return out
-}
 
 // see sets what was seen.
 func (g *Graph) see(list []sighting) {
@@ -85,56 +49,6 @@ func (g *Graph) see(list []sighting) {
 		g.entities = append(g.entities, s.Entity)
 		g.sightings = append(g.sightings, []sighting{s})
 	}
-}
-
-// withStored returns a graph of the same rows with the entities that g has, and with those that
-// only a store has. A store keeps only the last row of each entity; if the extraction found the
-// entity too, its sightings are more exact.
-//
-// An entity that no row gives any more was kept because a row of its span failed. It may have come
-// from that row: it counts from there on, if that is earlier.
-func (g *Graph) withStored(failedRows []RowError, stored []entity.Entity) *Graph {
-	beyond := g.beyond(stored)
-	if len(beyond) == 0 {
-		return g
-	}
-	failed := make(map[string]int)
-	for i := range failedRows {
-		f := &failedRows[i]
-		if _, known := failed[f.TechNode]; !known {
-			// A row without an event id has no known place: it counts as the first.
-			failed[f.TechNode] = g.position[f.EventID]
-		}
-	}
-	list := slices.Concat(g.sightings...)
-	for _, s := range g.place(beyond) {
-		if pos, ok := failed[s.TechNode]; ok && s.Source != entity.SourceModel {
-			s.pos = min(s.pos, pos)
-		}
-		list = append(list, s)
-	}
-	out := *g
-	out.see(list)
-	return &out
-}
-
-// beyond returns the stored entities that a model found, and the others that were not found in the
-// rows.
-func (g *Graph) beyond(stored []entity.Entity) []entity.Entity {
-	if len(stored) == 0 {
-		return nil
-	}
-	given := make(map[thing]bool, len(g.entities))
-	for i := range g.entities {
-		given[thingOf(g.entities[i])] = true
-	}
-	var out []entity.Entity
-	for _, e := range stored {
-		if e.Source == entity.SourceModel || !given[thingOf(e)] {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 // seenBy returns entity i as its span had seen it by the row at cutoff; false when
@@ -161,8 +75,7 @@ func (g *Graph) seenBy(i, cutoff int) (entity.Entity, bool) {
 type Known struct {
 	// Entity merges what the span saw of it in this row and in earlier ones.
 	Entity entity.Entity
-	// Since is the time of the row, or of the sighting if that is earlier. A sighting without its
-	// row in the graph counts from the next row on.
+	// Since is the time of the row, or of the sighting if that is earlier.
 	Since time.Time
 }
 
@@ -183,10 +96,8 @@ func (g *Graph) Sightings() [][]Known {
 				continue
 			}
 			known.Since = s.SeenAt
-			if s.pos < len(g.rows) {
-				if at := g.rows[s.pos].Time(); at.Before(known.Since) {
-					known.Since = at
-				}
+			if at := g.rows[s.pos].Time(); at.Before(known.Since) {
+				known.Since = at
 			}
 			out[i] = append(out[i], known)
 		}

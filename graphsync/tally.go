@@ -15,7 +15,6 @@ import (
 	"github.com/theory/jsonpath/spec"
 
 	"github.com/adk-contextgraph/contextgraph/internal/text"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Tally says what a rule read and found in the rows of a session.
@@ -43,12 +42,8 @@ type ruleRead struct {
 	nearly string
 }
 
-// tallied returns the tallies with the reads of one more row. It changes only a copy of list.
+// tallied returns the tallies with the reads of one more row.
 func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tally {
-	if len(reads) == 0 {
-		return list
-	}
-	list = slices.Clone(list)
 	for _, r := range reads {
 		i := slices.IndexFunc(list, func(t Tally) bool { return t.Rule == r.rule.Name })
 		if i < 0 {
@@ -73,34 +68,6 @@ func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tal
 
 // maxNearly bounds Tally.Nearly, in bytes.
 const maxNearly = 300
-
-// Tallies returns what each rule read and found in rows, which are of one session and in any order,
-// and the names of the tools in them, sorted.
-func (x *Extractor) Tallies(rows []record.Event) (list []Tally, tools []string) {
-	if x == nil {
-		return nil, nil
-	}
-	list = make([]Tally, len(x.rules))
-	for i, c := range x.rules {
-		list[i].Rule = c.Name
-	}
-	known := make(map[string]bool)
-	begun := make(map[string]*record.Event)
-	for _, e := range inOrder(rows) {
-		node := RowNodeKey(e)
-		if e.EventType == record.ToolStarting {
-			begun[node] = e
-		}
-		if isTool(e.EventType) {
-			if name := toolName(e.Content); name != "" {
-				known[name] = true
-			}
-		}
-		read, err := x.row(e, begun[node])
-		list = tallied(list, read.rules, read.rule, err)
-	}
-	return list, slices.Sorted(maps.Keys(known))
-}
 
 // nearly describes how far a path matches in a document, and what stands there instead of the rest.
 // It returns "" where an empty list stands: there was nothing to find.

@@ -50,7 +50,7 @@ func (g *Graph) parents() []int {
 	parents := make([]int, len(g.nodes))
 	for i, s := range g.spans {
 		parents[i] = -1
-		if p, ok := g.index[s.parentKey]; ok && p != i {
+		if p, ok := g.index[s.parentKey()]; ok && p != i {
 			parents[i] = p
 		}
 	}

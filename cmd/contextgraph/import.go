@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
@@ -48,8 +47,8 @@ func (a *app) importCommand() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Read rows of this plugin or of the Python plugin into a journal",
 		Long: `import reads a file of rows, one JSON object a line, into the journal of the configuration
-or of --journal. It makes the graph of their sessions by the rules of the configuration, if
-there is one. It creates the journal if there is none. - reads stdin.
+or of --journal. It stores the rules of the configuration with them, if there is one: the page
+and trace find entities by these rules. It creates the journal if there is none. - reads stdin.
 
 It takes the columns of agent_events as contextgraph export, BigQuery's exports and the
 Python plugin write them: times as text or as numbers, JSON as JSON or in strings, rows
@@ -104,27 +103,22 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 		File: filepath.Base(name), Journal: filepath.Base(j.Path()), Rows: len(read.Rows),
 		Stored: int(stats.Stored), Duplicates: int(stats.Duplicates), Skipped: read.Skipped, Sessions: []importedSession{},
 	}
-	failed := 0
-	graphs := graphsync.NewSyncer(j, x)
+	if len(cfg.Extract) > 0 {
+		if err := setup.StoreRules(ctx, j, x); err != nil {
+			return err
+		}
+	}
 	sessions := sessionsOf(read.Rows)
 	for i, s := range sessions {
-		if err := context.Cause(ctx); err != nil {
-			return fmt.Errorf("the rows are stored, but not all graphs: import again: %w", err)
+		full, err := inspect.Look(ctx, inspect.NewJournal(j), s.Session, a.now())
+		if err != nil {
+			return fmt.Errorf("the rows are stored, but not all sessions could be read: %w", err)
 		}
-		if err := a.graphOf(ctx, j, graphs, &s); err != nil {
-			failed++
-			a.say("%v", err)
-		}
+		s.Spans, s.Entities, s.Problems = len(full.Spans), len(full.Entities), full.Problems
 		report.Sessions = append(report.Sessions, s)
-		a.progress("graphs", i+1, len(sessions))
+		a.progress("sessions", i+1, len(sessions))
 	}
-	if err := a.print(report, func(t *table) { importTable(t, &report) }); err != nil {
-		return err
-	}
-	if failed > 0 {
-		return fmt.Errorf("the rows are stored, but %d of %d graphs are not: import again", failed, len(report.Sessions))
-	}
-	return nil
+	return a.print(report, func(t *table) { importTable(t, &report) })
 }
 
 // sessionsOf returns the sessions of rows in the order of their first rows.
@@ -142,19 +136,6 @@ func sessionsOf(rows []record.Event) []importedSession {
 		out[n].Rows++
 	}
 	return out
-}
-
-// graphOf makes the graph of a session, and lists the faults of its record.
-func (a *app) graphOf(ctx context.Context, j *journal.Journal, graphs *graphsync.Syncer, s *importedSession) error {
-	if _, _, err := graphs.Sync(ctx, record.Session(s.Session)); err != nil {
-		return err
-	}
-	full, err := inspect.Look(ctx, inspect.NewJournal(j), s.Session, a.now())
-	if err != nil {
-		return err
-	}
-	s.Spans, s.Entities, s.Problems = len(full.Spans), len(full.Entities), full.Problems
-	return nil
 }
 
 func importTable(t *table, r *imported) {

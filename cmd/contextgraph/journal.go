@@ -42,9 +42,8 @@ func openJournal(ctx context.Context, cfg config.Config, instead string) (*journ
 
 // journalSource reads graphs from a journal, for a dataset.
 type journalSource struct {
-	dataset *bigquery.Dataset
 	journal *journal.Journal
-	syncer  *graphsync.Syncer
+	folds   *graphsync.Sessions
 }
 
 // pageSize is how many sessions or dead letters are listed at a time.
@@ -74,7 +73,7 @@ func (j *journalSource) find(ctx context.Context, s record.Session, after time.T
 func (j *journalSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[bigquery.SessionGraphs, error] {
 	return func(yield func(bigquery.SessionGraphs, error) bool) {
 		for _, s := range sessions {
-			g, err := j.dataset.JournalGraph(ctx, j.journal, j.syncer, s)
+			g, err := bigquery.JournalGraph(ctx, j.journal, j.folds, s)
 			if !yield(bigquery.SessionGraphs{Session: s, Graphs: []warehouse.SessionGraph{g}}, err) {
 				return
 			}

@@ -74,11 +74,11 @@ func (a *app) rules(ctx context.Context, s record.Session) error {
 	if err != nil {
 		return err
 	}
-	tallies, tools := x.Tallies(rec.Rows)
-	list := make([]ruleFound, len(tallies))
-	for i, t := range tallies {
-		r := cfg.Extract[i].WithDefaults()
-		list[i] = ruleFound{Reads: reads(r), Type: r.Type, Tally: t, Remark: remark(r, t, tools)}
+	counts := graphsync.Fold(x, rec.Rows).Counts()
+	list := make([]ruleFound, len(cfg.Extract))
+	for i, r := range cfg.Extract {
+		r, t := r.WithDefaults(), counts.Rule(r.Name)
+		list[i] = ruleFound{Reads: reads(r), Type: r.Type, Tally: t, Remark: remark(r, t, counts.Tools)}
 	}
 	if len(list) == 0 {
 		a.note("%s, so there are no rules; contextgraph init --from %s proposes some", a.noRules(), s.ID)

@@ -112,7 +112,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 			return err
 		}
 		defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-		recorded := &journalSource{dataset: d, journal: j, syncer: graphsync.NewSyncer(j, x)}
+		recorded := &journalSource{journal: j, folds: graphsync.NewSessions(j, x)}
 		if f.from == fromJournal {
 			from = recorded
 			if !f.all {
@@ -221,7 +221,7 @@ func (d *datasetSource) back(ctx context.Context, s record.Session) (int, error)
 	if d.modelsErr != nil || len(es) == 0 {
 		return 0, d.modelsErr
 	}
-	return len(es), d.journal.AddEntities(ctx, s, es)
+	return bigquery.StoreFound(ctx, d.journal, es)
 }
 
 func (d *datasetSource) find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error) {

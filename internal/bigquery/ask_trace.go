@@ -57,7 +57,7 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 	if err != nil {
 		return ask.Trace{}, err
 	}
-	g := graphsync.Build(rows, nil)
+	g := graphsync.Fold(nil, rows).Graph()
 	out := ask.Trace{Trace: g.Trace(), Form: form}
 	out.Edges, out.Truncated = cut(edges, asked.Limit)
 	linked := make(map[string]bool)

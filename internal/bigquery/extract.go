@@ -17,7 +17,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -26,13 +25,6 @@ const featureExtract = "extract"
 
 // extractTableAge is how long the tables of an extraction that failed are kept.
 const extractTableAge = 72 * time.Hour
-
-// EntityStore takes the entities that a model found in a session beside those that it
-// has, such as a [github.com/adk-contextgraph/contextgraph/internal/journal.Journal]. It may be
-// given the same entities again.
-type EntityStore interface {
-	AddEntities(ctx context.Context, s record.Session, es []entity.Entity) error
-}
 
 // ExtractRequest says which rows a model reads.
 type ExtractRequest struct {
@@ -47,7 +39,7 @@ type ExtractRequest struct {
 	// Store, when there is one, is given what models found in every session that the
 	// extraction touched, also earlier. Its error is that of the extraction, which can
 	// be repeated.
-	Store EntityStore
+	Store RowStore
 	// DryRun only says which statements would be run and what the first one would read.
 	DryRun bool
 }
@@ -145,7 +137,7 @@ func (x *extraction) store(ctx context.Context) error {
 		if len(found[s]) == 0 {
 			continue
 		}
-		if err := x.request.Store.AddEntities(ctx, s, found[s]); err != nil {
+		if _, err := StoreFound(ctx, x.request.Store, found[s]); err != nil {
 			return fmt.Errorf("the entities that a model found in session %q of user %q: %w", s.ID, s.User, err)
 		}
 	}

@@ -193,7 +193,7 @@ var errPanic = errors.New("panic")
 func (c *connection) syncGraph(ctx context.Context, s record.Session) error {
 	var g warehouse.SessionGraph
 	err := c.dataset.guard("a graph is made", func() (err error) {
-		g, err = c.dataset.JournalGraph(ctx, c.host.Journal, c.host.Graphs, s)
+		g, err = JournalGraph(ctx, c.host.Journal, c.host.Sessions, s)
 		return err
 	})
 	switch {

@@ -412,7 +412,7 @@ func TestOpener(t *testing.T) {
 	})
 	host := func(log *lockedBuffer) warehouse.Host {
 		j := newJournal(t, 1, 10)
-		return warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil), Logger: slog.New(slog.NewTextHandler(log, nil))}
+		return warehouse.Host{Journal: j, Sessions: graphsync.NewSessions(j, nil), Logger: slog.New(slog.NewTextHandler(log, nil))}
 	}
 	cfg := config.BigQuery{Project: "my-project", Dataset: "agents", Init: new(false)}
 	var logs [2]lockedBuffer

@@ -119,8 +119,16 @@ func (s *source) records(ctx context.Context, keys []record.Session, yield func(
 		case len(read.Rows) == 0:
 			continue
 		}
-		entities := append(s.Extractor.Extract(read.Rows).Entities, models[read.Session]...)
-		if !yield(inspect.Record{Session: read.Session, Rows: read.Rows, Entities: entities, Gaps: inspect.Gaps(read.Rows)}, nil) {
+		about := make(map[string]record.Event, len(read.Rows))
+		for _, e := range read.Rows {
+			about[e.EventID] = e
+		}
+		found, _, err := foundRows(about, models[read.Session])
+		if err != nil {
+			return err
+		}
+		folded := graphsync.Fold(s.Extractor, slices.Concat(read.Rows, found))
+		if !yield(inspect.Record{Session: read.Session, Rows: read.Rows, Fold: folded, Gaps: inspect.Gaps(read.Rows)}, nil) {
 			return errEnough
 		}
 	}

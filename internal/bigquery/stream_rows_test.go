@@ -59,7 +59,7 @@ func stream(t *testing.T, cfg config.BigQuery, parts warehouse.Parts, events ...
 	c, err := bigquery.With(bigquery.DatasetOptions{
 		BatchAge: time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 		Client: []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()}, Write: server.ClientOptions(),
-	})(t.Context(), cfg, warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil), Parts: parts})
+	})(t.Context(), cfg, warehouse.Host{Journal: j, Sessions: graphsync.NewSessions(j, nil), Parts: parts})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -35,13 +36,14 @@ type SyncReport struct {
 // closes it, and calls its methods from one goroutine.
 type GraphWriter struct {
 	table warehouse.Table
+	now   func() time.Time
 	*appender
 }
 
 // GraphWriter returns a GraphWriter. It connects with the first graph.
 func (d *Dataset) GraphWriter() *GraphWriter {
 	t := warehouse.SessionGraphsTable()
-	return &GraphWriter{t, d.appendTo(t)}
+	return &GraphWriter{t, d.now, d.appendTo(t)}
 }
 
 // Write appends one version of each graph, as one row or several parts, and returns when all are
@@ -63,7 +65,8 @@ func (w *GraphWriter) Write(ctx context.Context, graphs ...warehouse.SessionGrap
 
 // graph appends one graph and counts it.
 func (w *GraphWriter) graph(ctx context.Context, g warehouse.SessionGraph, report *SyncReport) error {
-	g.SyncID = rand.Text()
+	// Of two graphs of one version, by other rules, the later one is newer.
+	g.SyncID = fmt.Sprintf("%016x%s", w.now().UnixMicro(), rand.Text())
 	parts, err := g.Parts(maxPart)
 	var rows [][]byte
 	switch {
@@ -92,21 +95,24 @@ func (w *GraphWriter) graph(ctx context.Context, g warehouse.SessionGraph, repor
 // Close ends the stream.
 func (w *GraphWriter) Close() { w.disconnect() }
 
-// JournalGraph makes the next version of the graph that a journal has of a session, and stores in
-// the journal that it did: two callers never make the same version. The error wraps
-// [warehouse.ErrNoRows] when the journal has no rows of the session.
-func (d *Dataset) JournalGraph(ctx context.Context, j *journal.Journal, graphs *graphsync.Syncer, s record.Session) (warehouse.SessionGraph, error) {
-	g, _, err := graphs.Sync(ctx, s)
+// JournalGraph makes the graph that a journal has of a session. Its version is the number of the last
+// row, so the graph of more rows is newer. The error wraps [warehouse.ErrNoRows] when the journal has
+// no rows of the session.
+func JournalGraph(ctx context.Context, j *journal.Journal, sessions *graphsync.Sessions, s record.Session) (warehouse.SessionGraph, error) {
+	writer, err := j.Writer(ctx, s)
 	if err != nil {
 		return warehouse.SessionGraph{}, err
 	}
-	out, err := warehouse.NewSessionGraph(s, g)
+	folded, err := sessions.Fold(ctx, s)
+	if err != nil {
+		return warehouse.SessionGraph{}, err
+	}
+	out, err := warehouse.NewSessionGraph(s, folded.Graph())
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", errGraph, err)
 	}
-	v, err := j.Outbox(d.names.Destination()).NextGraph(ctx, s, out.Day)
-	out.Writer, out.WriterID, out.Version, out.Day = warehouse.WriterJournal, v.Writer, v.Version, v.Day
-	return out, err
+	out.Writer, out.WriterID, out.Version = warehouse.WriterJournal, writer, folded.Counts().Watermark
+	return out, nil
 }
 
 // errGraph says that the graph of a session, as it stands in the journal, is not one that can be

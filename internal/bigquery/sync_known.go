@@ -5,8 +5,6 @@ package bigquery
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -14,7 +12,6 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -127,10 +124,7 @@ func (d *Dataset) SessionGraphs(ctx context.Context, sessions []record.Session, 
 				out := SessionGraphs{Session: read.Session}
 				var g warehouse.SessionGraph
 				if err == nil {
-					g, err = warehouse.GraphOfRows(read.Session, read.Rows, x)
-				}
-				if err == nil {
-					err = d.KeepEntities(ctx, &g, from)
+					g, err = warehouse.NewSessionGraph(read.Session, graphsync.Fold(x, read.Rows).Graph())
 				}
 				if err == nil {
 					g.Writer, g.Version = warehouse.WriterDataset, known.Version
@@ -142,31 +136,4 @@ func (d *Dataset) SessionGraphs(ctx context.Context, sessions []record.Session, 
 			}
 		}
 	}
-}
-
-// KeepEntities gives the steps of g with a row that could not be read the entities that the dataset
-// has of them: that a row cannot be read is no reason to take away what was found in it before. The
-// dataset is asked where there are such steps, and for as far back as by [Dataset.KnownGraphs].
-func (d *Dataset) KeepEntities(ctx context.Context, g *warehouse.SessionGraph, from time.Time) error {
-	if len(g.Failed) == 0 {
-		return nil
-	}
-	at := make(map[string]*warehouse.NodeRow)
-	for i := range g.Nodes {
-		at[g.Nodes[i].NodeKey] = &g.Nodes[i]
-	}
-	return d.query(ctx, job{
-		statement: "sync_kept", feature: featureSync,
-		params: append(scopeParams(ask.Scope{Session: g.Session, From: from.Add(-graphAge), To: d.now().Add(skew)}), param("failed", g.Failed)),
-	}, func(r *row) error {
-		var e warehouse.EntityRow
-		if err := json.Unmarshal(r.raw("entity"), &e); err != nil {
-			return fmt.Errorf("session %s: an entity of step %s: %w", g.Session.ID, r.text("node_key"), err)
-		}
-		n := at[r.text("node_key")]
-		if n != nil && !slices.ContainsFunc(n.Entities, func(have warehouse.EntityRow) bool { return have.BizKey == e.BizKey }) {
-			n.Entities = append(n.Entities, e)
-		}
-		return nil
-	})
 }

@@ -100,15 +100,16 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 		if err != nil {
 			return nil, nil, "", err
 		}
-		found, ran := extractor.Tallies(rows)
-		for i, t := range found {
+		counts := graphsync.Fold(extractor, rows).Counts()
+		for i, r := range cfg.Extract {
+			t := counts.Rule(r.Name)
 			total[i].Rule = t.Rule
 			total[i].Rows, total[i].Found, total[i].Failed = total[i].Rows+t.Rows, total[i].Found+t.Found, total[i].Failed+t.Failed
 			if t.Nearly != "" {
 				total[i].Nearly = t.Nearly
 			}
 		}
-		for _, tool := range ran {
+		for _, tool := range counts.Tools {
 			known[tool] = true
 		}
 	}

@@ -5,12 +5,12 @@ package inspect
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -86,19 +86,31 @@ func (s *journalSource) Record(ctx context.Context, key record.Session) (Record,
 	if len(r.Rows) == 0 && len(r.Approvals) == 0 {
 		return Record{}, notFound(key)
 	}
-	if r.Entities, err = s.j.Entities(ctx, key); err != nil {
+	x, err := s.rules(ctx)
+	if err != nil {
 		return Record{}, err
 	}
-	r.Entities = append(r.Entities, declared(r.Rows)...)
-	r.Gaps, err = s.j.Gaps(ctx, key, liveRuns(r.Rows, s.now()))
-	return r, err
+	r.Fold = graphsync.Fold(x, r.Rows)
+	// After the rows: a removal during their reading shows there.
+	losses, err := s.j.Losses(ctx, key)
+	if err != nil {
+		return Record{}, err
+	}
+	r.Gaps = append(graphsync.RunGaps(r.Fold.Runs(), liveRuns(r.Rows, s.now())), losses...)
+	return r, nil
 }
 
-// declared returns what tools said they looked at. The graph of a session is not stored
-// before somebody asks for it, and then with the last row of each entity alone.
-func declared(rows []record.Event) []entity.Entity {
-	var x *graphsync.Extractor
-	return slices.DeleteFunc(x.Extract(rows).Entities, func(e entity.Entity) bool { return e.Source != entity.SourceDeclared })
+// rules returns the rules that a program opened the journal with last.
+func (s *journalSource) rules(ctx context.Context) (*graphsync.Extractor, error) {
+	text, stored, err := s.j.Rules(ctx, "")
+	if err != nil || !stored {
+		return nil, err
+	}
+	x, err := graphsync.ReadRules(text)
+	if err != nil {
+		return nil, fmt.Errorf("the rules in %s: %w", s.Name(), err)
+	}
+	return x, nil
 }
 
 // quiet is how long a run may go without a row before it is taken for one that ended

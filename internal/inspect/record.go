@@ -32,7 +32,10 @@ func New(r Record, now time.Time) (*Session, error) {
 	if len(r.Rows) == 0 && len(r.Approvals) == 0 {
 		return nil, notFound(r.Session)
 	}
-	x := &builder{Record: r, now: now, graph: graphsync.Build(r.Rows, r.Entities)}
+	if r.Fold == nil {
+		r.Fold = graphsync.Fold(nil, r.Rows)
+	}
+	x := &builder{Record: r, now: now, graph: r.Fold.Graph()}
 	trace := x.graph.Trace()
 	x.read(trace.Timeline)
 

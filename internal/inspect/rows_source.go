@@ -83,7 +83,7 @@ func (of *rowsSession) order(now time.Time) {
 		slices.SortStableFunc(of.rows, func(a, b record.Event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
 		Order(of.rows)
 	}
-	of.rows = graphsync.Build(of.rows, nil).Trace().Timeline
+	of.rows = graphsync.InOrder(of.rows)
 	of.summarize(now)
 }
 
@@ -147,7 +147,7 @@ func (s *rowsSource) Record(_ context.Context, key record.Session) (Record, erro
 	if of == nil {
 		return Record{}, notFound(key)
 	}
-	return Record{Session: key, Rows: of.rows, Entities: s.extractor.Extract(of.rows).Entities, Gaps: Gaps(of.rows)}, nil
+	return Record{Session: key, Rows: of.rows, Fold: graphsync.Fold(s.extractor, of.rows), Gaps: Gaps(of.rows)}, nil
 }
 
 func (s *rowsSource) Sessions(ctx context.Context, q Query) (Page, error) {

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -34,8 +34,9 @@ type Source interface {
 type Record struct {
 	Session record.Session
 	// Rows are in the order of recording.
-	Rows     []record.Event
-	Entities []entity.Entity
+	Rows []record.Event
+	// Fold is what the rows show. Nil is the fold of Rows without rules.
+	Fold *graphsync.Session
 	// Gaps says in words what the source knows to be missing.
 	Gaps []string
 	// Approvals and History are those of the ledger, History by the id of the approval. They are

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -57,41 +56,19 @@ func (j *Journal) Triggers(ctx context.Context, after, through int64, limit int)
 	return list, err
 }
 
-// GraphVersion is one version of the graph of a session.
-type GraphVersion struct {
-	// Writer names the journal. Where retention removed rows of the session, it also has the number of
-	// the last of them: a graph of the rows since then says nothing about the steps before, and so does
-	// not take the place of theirs.
-	Writer string
-	// Version counts from 1.
-	Version int64
-	// Day is the day under which all versions stand.
-	Day time.Time
-}
-
-// NextGraph counts the versions of the graph of s that are made for a destination, and stores the
-// number before it returns it. The first call that is made for s gives the day. Retention forgets both
-// with the session. The destination need not exist.
-func (o *Outbox) NextGraph(ctx context.Context, s record.Session, first time.Time) (GraphVersion, error) {
-	const seconds = 24 * 60 * 60
-	v := GraphVersion{Writer: o.journal.ID()} // no result by name: the writer may set it when ctx has ended
-	err := o.write(ctx, "version of the graph of session "+s.ID, func(conn *sqlite.Conn) error {
-		return query(conn, upsertGraphVersionSQL, func(b *binder) {
-			b.session(s)
-			b.text(o.name)
-			b.integer(first.UTC().Truncate(24*time.Hour).Unix() / seconds)
-		}, func(stmt *sqlite.Stmt) error {
-			v.Version, v.Day = stmt.ColumnInt64(0), time.Unix(stmt.ColumnInt64(1)*seconds, 0).UTC()
-			if removed := stmt.ColumnInt64(2); removed > 0 {
-				v.Writer = fmt.Sprintf("%s:%d", o.journal.ID(), removed)
-			}
-			return nil
-		})
+// Writer names the journal as the one that has the rows of a session. Where retention removed rows of
+// it, the name also has the number of the last of them: a graph of the rows since then says nothing
+// about the steps before, and so does not take the place of theirs.
+func (j *Journal) Writer(ctx context.Context, s record.Session) (string, error) {
+	var to int64
+	err := j.read(ctx, "look for removed rows", func(conn *sqlite.Conn) (err error) {
+		_, to, err = removedRows(conn, s)
+		return err
 	})
-	if err != nil {
-		return GraphVersion{}, err
+	if err != nil || to == 0 {
+		return j.ID(), err
 	}
-	return v, nil
+	return fmt.Sprintf("%s:%d", j.ID(), to), nil
 }
 
 // describeDestination names a destination, and what goes there, for people.

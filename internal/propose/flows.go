@@ -44,7 +44,7 @@ func Flows(rows []record.Event, guarded []string, x *graphsync.Extractor) (uncha
 		return nil, nil, errors.New("the session has no call of a guarded tool, so there is nothing to try: take a session in which an approval was asked")
 	}
 	rows = rows[:d.calls[last].row]
-	found := x.Extract(rows).Entities
+	found := graphsync.Fold(x, rows).Graph().Entities()
 	f := flow{
 		About: "nothing changes between the request and the answer", World: worldOf(found), Tools: toolsOf(d.calls[:last+1], guarded, rows, found),
 		Steps: []any{turn{User: "Do it.", Model: movesOf(d.calls[:last+1])}, turn{Answer: "yes"}}, Expect: "executed safe",

@@ -63,8 +63,7 @@ func newDraft(guarded []string) *draft {
 // approvals there.
 func From(rows []record.Event, guarded []string) []byte {
 	d := newDraft(guarded)
-	var none *graphsync.Extractor
-	for _, e := range none.Extract(rows).Entities {
+	for _, e := range graphsync.Fold(nil, rows).Graph().Entities() {
 		if d.declared[e.Type] == nil {
 			d.declared[e.Type] = make(map[string]entity.Value)
 		}

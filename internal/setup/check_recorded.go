@@ -41,7 +41,7 @@ type RecordedCheck struct {
 // else the latest, else everything that the session rests on. An approval that the session does not
 // have is a [safety.ErrNotFound].
 //
-// It changes nothing, neither in the ledger nor in the stored graph, and permits nothing.
+// It changes nothing, and permits nothing.
 func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s record.Session, approvalID string) (RecordedCheck, error) {
 	extractor, err := Extractor(cfg)
 	if err != nil {
@@ -56,11 +56,8 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	ev := &evidence{
-		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor, places(cfg)), places: places(cfg),
-		// No run is known to be under way here: one without its end is a gap.
-		Program: Program{Underway: new(underway.Register), Now: time.Now},
-	}
+	// No run is known to be under way here: one without its end is a gap.
+	ev := newEvidence(cfg, graphsync.NewSessions(j, extractor), j, Program{Underway: new(underway.Register), Now: time.Now})
 	types, err := ev.types(ctx, s, approvals)
 	if err != nil {
 		return RecordedCheck{}, err
@@ -123,7 +120,7 @@ func latest(approvals []safety.Approval) string {
 
 // types returns the types of all entities that a check of the session may look at.
 func (ev *evidence) types(ctx context.Context, s record.Session, approvals []safety.Approval) ([]string, error) {
-	sel, err := ev.of.Select(ctx, s, graphsync.Decision{}, nil, nil)
+	sel, err := ev.of.Select(ctx, s, graphsync.Decision{})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // extracted from it.
 type evidence struct {
 	Program
-	of       *graphsync.Evidence
+	of       *graphsync.Sessions
 	journal  *journal.Journal
 	expected []safety.Expected
 	places   map[string]string // of the rules
@@ -31,15 +31,19 @@ type Program struct {
 	// Underway knows the runs under way in this process, and the gaps that only it knows.
 	Underway *underway.Register
 	Now      func() time.Time
-	// Asked is told of each request. Notes gives remarks about the program for whoever approves.
-	// Nil is told nothing, and gives none.
-	Asked func(record.Session)
+	// Notes gives remarks about the program for whoever approves. Nil gives none.
 	Notes func() []string
+	// Idle hears of the rules that found nothing, at each request. Nil hears nothing.
+	Idle func(record.Session, []graphsync.Tally)
 }
 
-// NewEvidence returns the evidence of decisions by the rules of x.
-func NewEvidence(c config.Config, x *graphsync.Extractor, of *graphsync.Evidence, j *journal.Journal, p Program) safety.Evidence {
-	return &evidence{Program: p, of: of, journal: j, expected: expectedOf(x, places(c)), places: places(c)}
+// NewEvidence returns the evidence of decisions from folded sessions of a journal.
+func NewEvidence(c config.Config, of *graphsync.Sessions, j *journal.Journal, p Program) safety.Evidence {
+	return newEvidence(c, of, j, p)
+}
+
+func newEvidence(c config.Config, of *graphsync.Sessions, j *journal.Journal, p Program) *evidence {
+	return &evidence{Program: p, of: of, journal: j, expected: expectedOf(of.Extractor(), places(c)), places: places(c)}
 }
 
 // places returns where the rules stand, by their names.
@@ -86,7 +90,7 @@ func (ev *evidence) counted(why map[string]graphsync.Counted) map[string]safety.
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Decision) (safety.Snapshot, error) {
 	turns := underway.Of(ctx, s)
-	sel, err := ev.of.Select(ctx, s, graphsync.Decision(d), turns.Named(), nil)
+	sel, err := ev.of.Select(ctx, s, graphsync.Decision(d), turns.Named()...)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
@@ -101,20 +105,21 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	for i := range gaps {
 		gaps[i] += ": start a new session"
 	}
-	if ev.Asked != nil && d.Node != "" {
-		ev.Asked(s)
+	c := sel.Counts
+	if ev.Idle != nil && d.Node != "" {
+		ev.Idle(s, c.Rules)
 	}
-	p := sel.Progress
-	remarks := notes(p.Rules)
+	remarks := notes(c.Rules)
 	if ev.Notes != nil {
 		remarks = append(remarks, ev.Notes()...)
 	}
 	return safety.Snapshot{
 		Entities: sel.Entities, NotChosen: notChosen(sel.NotChosen), Counted: ev.counted(sel.Counted),
-		Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
+		Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: c.Rewritten,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Underway.Gaps()),
 		Receipt: safety.Receipt{
-			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version, Notes: remarks,
+			Watermark: c.Watermark, RowsRead: c.Rows, Failed: c.Failed, Truncated: c.Truncated, Error: c.Error,
+			Version: ev.of.Extractor().Version(), Notes: remarks,
 		},
 	}, nil
 }

@@ -37,7 +37,7 @@ func counted(n int, noun string) string {
 
 // LogIdle returns a function that logs each rule which reads rows and finds nothing, once. A rule
 // that has found something before is not logged: the row may be of another kind. The function is
-// for [graphsync.Evidence.Tallied].
+// for [Program.Idle].
 func LogIdle(log *slog.Logger) func(record.Session, []graphsync.Tally) {
 	var mu sync.Mutex
 	settled := make(map[string]bool) // rules that found something, or were logged

@@ -24,10 +24,9 @@ import (
 // replayChecker is a [safety.Checker] without code for the type: it calls the tools again
 // that an entity was seen with.
 type replayChecker struct {
-	of      *graphsync.Evidence
-	caller  func() Caller
-	now     func() time.Time
-	extract *graphsync.Extractor
+	of     *graphsync.Sessions
+	caller func() Caller
+	now    func() time.Time
 	// tool is the only one that is called; "" calls any that is registered.
 	tool    string
 	timeout time.Duration
@@ -61,13 +60,12 @@ type Caller interface {
 
 // AddReplays adds a checker for each type with replay in the configuration, unless checkers has
 // one. It does not call caller; the first check does.
-func AddReplays(checkers map[string]safety.Checker, c config.Config, x *graphsync.Extractor, of *graphsync.Evidence, now func() time.Time, caller func() Caller) {
+func AddReplays(checkers map[string]safety.Checker, c config.Config, of *graphsync.Sessions, now func() time.Time, caller func() Caller) {
 	c = c.WithDefaults()
 	for _, cc := range c.Checkers {
 		if cc.Replay != nil && checkers[cc.Type] == nil {
 			checkers[cc.Type] = &replayChecker{
-				of: of, caller: caller, now: now,
-				extract: x, tool: cc.Replay.Tool, timeout: c.Guard.CheckTimeout, most: int64(cc.Replay.MaxCalls),
+				of: of, caller: caller, now: now, tool: cc.Replay.Tool, timeout: c.Guard.CheckTimeout, most: int64(cc.Replay.MaxCalls),
 			}
 		}
 	}
@@ -141,7 +139,7 @@ func (r *replayChecker) again(ctx context.Context, session record.Session, c gra
 		row, err := r.caller().Replay(ctx, session, c)
 		out := replayed{at: at, took: r.now().Sub(at)}
 		if err == nil {
-			out.found, err = r.extract.Found(row)
+			out.found, err = r.of.Extractor().Found(row)
 		}
 		return out, err
 	})

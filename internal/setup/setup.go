@@ -115,6 +115,15 @@ func Extractor(c config.Config) (*graphsync.Extractor, error) {
 	return x, nil
 }
 
+// StoreRules stores the rules in a journal, for readers without the configuration.
+func StoreRules(ctx context.Context, j *journal.Journal, x *graphsync.Extractor) error {
+	text, err := json.Marshal(x)
+	if err != nil {
+		return fmt.Errorf("contextgraph: rules of extraction: %w", err)
+	}
+	return j.SetRules(ctx, x.Version(), text)
+}
+
 // Policy returns the policy of the gate.
 func Policy(c config.Config) (safety.Policy, error) {
 	p, err := safety.NewPolicy(c.Guard)

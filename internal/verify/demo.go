@@ -35,7 +35,7 @@ var asked = record.Session{App: "adcp", User: "buyer-agent", ID: "sess-nike-summ
 type demo struct {
 	dir      string
 	journal  *journal.Journal
-	syncer   *graphsync.Syncer
+	folds    *graphsync.Sessions
 	rows     []record.Event
 	sessions []record.Session
 	graphs   map[record.Session]*graphsync.Graph
@@ -68,16 +68,18 @@ func newDemo(ctx context.Context, now time.Time) (d *demo, err error) {
 	if err := d.journal.Import(ctx, d.rows); err != nil {
 		return nil, err
 	}
-	d.syncer = graphsync.NewSyncer(d.journal, nil)
+	d.folds = graphsync.NewSessions(d.journal, nil)
 	for i := range d.rows {
 		s := d.rows[i].Session()
 		if d.graphs[s] != nil {
 			continue
 		}
 		d.sessions = append(d.sessions, s)
-		if d.graphs[s], _, err = d.syncer.Sync(ctx, s); err != nil {
+		folded, err := d.folds.Fold(ctx, s)
+		if err != nil {
 			return nil, err
 		}
+		d.graphs[s] = folded.Graph()
 		if d.looks[s], err = inspect.Look(ctx, inspect.NewJournal(d.journal), s, now); err != nil {
 			return nil, err
 		}

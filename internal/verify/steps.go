@@ -69,7 +69,7 @@ func (r *run) connected(ctx context.Context, graphs bool, do func(context.Contex
 	defer cancel()
 	cfg := r.cfg.BigQuery
 	cfg.Graph.Sync = &graphs
-	c, err := bigquery.With(r.cfg.Options)(ctx, cfg, warehouse.Host{Journal: r.demo.journal, Graphs: r.demo.syncer})
+	c, err := bigquery.With(r.cfg.Options)(ctx, cfg, warehouse.Host{Journal: r.demo.journal, Sessions: r.demo.folds})
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func bringGraphs(ctx context.Context, r *run) error {
 
 // syncSession brings the graph of a session.
 func (r *run) syncSession(ctx context.Context, s record.Session) error {
-	g, err := r.sql.JournalGraph(ctx, r.demo.journal, r.demo.syncer, s)
+	g, err := bigquery.JournalGraph(ctx, r.demo.journal, r.demo.folds, s)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ func (Opener) Name() string { return "bqstream" }
 type Host struct {
 	// Journal has the rows.
 	Journal *journal.Journal
-	// Graphs brings the graph of a session in the journal up to date.
-	Graphs *graphsync.Syncer
+	// Sessions folds the sessions of the journal.
+	Sessions *graphsync.Sessions
 	// Parts takes the payloads of rows that are too large for the dataset.
 	Parts Parts
 	// Logger hears of failures.

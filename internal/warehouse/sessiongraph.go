@@ -58,14 +58,9 @@ type SessionGraph struct {
 	ReadTo time.Time
 
 	Nodes []NodeRow
-	// Failed are the keys of nodes with a row that could not be read. Their entities are
-	// not out of date because this graph does not have them.
-	Failed []string
 }
 
-// NewSessionGraph makes the graph of a session for a dataset from the one that
-// [graphsync.Syncer.Sync] returns, which has all entities of the journal, also those
-// that a model found and those it kept of rows that failed. Day is the day of the first
+// NewSessionGraph makes the graph of a session for a dataset. Day is the day of the first
 // row and ReadTo the time of the last one. The caller sets what says who wrote it: Writer,
 // WriterID, SyncID and Version, and the Day of the version before where there is one. The error
 // wraps [ErrNoRows] when the graph is empty.
@@ -118,20 +113,6 @@ func NewSessionGraph(s record.Session, g *graphsync.Graph) (SessionGraph, error)
 		}
 	}
 	return out, nil
-}
-
-// GraphOfRows makes the graph of a session from rows, in any order, finding entities
-// with the rules of x; a nil x finds what tools declared. It is for the rows of a
-// dataset; a journal has more than its rows, see [NewSessionGraph].
-func GraphOfRows(s record.Session, rows []record.Event, x *graphsync.Extractor) (SessionGraph, error) {
-	found := x.Extract(rows)
-	out, err := NewSessionGraph(s, graphsync.Build(rows, found.Entities))
-	for i := range found.Failed {
-		if node := found.Failed[i].TechNode; !slices.Contains(out.Failed, node) {
-			out.Failed = append(out.Failed, node)
-		}
-	}
-	return out, err
 }
 
 // ModelGraph makes the graph of what a model found in the rows of a session: steps of which

@@ -1,0 +1,94 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// RowStore takes rows of what models found in rows that it has. It is a journal.
+type RowStore interface {
+	// Row returns the row with an event id; false if there is none.
+	Row(ctx context.Context, eventID string) (record.Event, bool, error)
+	// Import stores rows, each event id once.
+	Import(ctx context.Context, rows []record.Event) error
+}
+
+// StoreFound stores what models found as rows of their own, in a store that has the rows that it was
+// found in. It leaves out what was found in other rows, and returns the number of the rest.
+func StoreFound(ctx context.Context, store RowStore, found []entity.Entity) (n int, err error) {
+	about := make(map[string]record.Event)
+	for _, e := range found {
+		if _, known := about[e.EventID]; known {
+			continue
+		}
+		row, stored, err := store.Row(ctx, e.EventID)
+		if err != nil {
+			return 0, err
+		}
+		if stored {
+			about[e.EventID] = row
+		}
+	}
+	rows, n, err := foundRows(about, found)
+	if err == nil && n > 0 {
+		err = store.Import(ctx, rows)
+	}
+	return n, err
+}
+
+// declaration is an entity in the column attributes of a row.
+type declaration struct {
+	Type        string                  `json:"type"`
+	Value       string                  `json:"value"`
+	Norm        *entity.Value           `json:"norm,omitempty"`
+	Attributes  map[string]entity.Value `json:"attributes,omitempty"`
+	ArtifactURI string                  `json:"artifact_uri,omitempty"`
+	Confidence  float64                 `json:"confidence"`
+}
+
+// foundRows returns the rows that say what models found in the rows about, by their event ids: one for
+// each of them. The same entities make the same row. n is the number of the entities.
+func foundRows(about map[string]record.Event, found []entity.Entity) (rows []record.Event, n int, err error) {
+	of := make(map[string][]declaration)
+	for _, e := range found {
+		if _, known := about[e.EventID]; !known {
+			continue
+		}
+		d := declaration{Type: e.Type, Value: e.Value, Attributes: e.Attributes, ArtifactURI: e.ArtifactURI, Confidence: e.Confidence}
+		if !e.Norm.IsZero() {
+			d.Norm = &e.Norm
+		}
+		of[e.EventID] = append(of[e.EventID], d)
+		n++
+	}
+	for id, list := range of {
+		row := about[id]
+		attributes, err := json.Marshal(map[string]any{
+			"adk": map[string]any{"app_name": row.AppName, "of": id}, "entities": list,
+		})
+		if err != nil {
+			return nil, 0, fmt.Errorf("the entities that a model found in row %s: %w", id, err)
+		}
+		sum := sha256.Sum256(slices.Concat([]byte(record.EntitiesFound), attributes))
+		rows = append(rows, record.Event{
+			Timestamp: row.Timestamp, EventID: hex.EncodeToString(sum[:16]), EventType: record.EntitiesFound, Agent: row.Agent,
+			SessionID: row.SessionID, InvocationID: row.InvocationID, UserID: row.UserID, AppName: row.AppName,
+			TraceID: row.TraceID, SpanID: row.SpanID, ParentSpanID: row.ParentSpanID, Attributes: attributes, Status: record.StatusOK,
+		})
+	}
+	slices.SortFunc(rows, func(a, b record.Event) int {
+		return cmp.Or(cmp.Compare(a.Timestamp, b.Timestamp), cmp.Compare(a.EventID, b.EventID))
+	})
+	return rows, n, nil
+}
