@@ -46,8 +46,6 @@ var (
 
 	//go:embed sql/evidence/select_last_row.sql
 	selectLastRowSQL string
-	//go:embed sql/evidence/select_row.sql
-	selectRowSQL string
 	//go:embed sql/evidence/select_results.sql
 	selectResultsSQL string
 	//go:embed sql/evidence/select_result.sql

@@ -15,6 +15,10 @@ var (
 	insertAgentSQL string
 	//go:embed sql/select_events.sql
 	selectEventsSQL string
+	//go:embed sql/select_row.sql
+	selectRowSQL string
+	//go:embed sql/select_stored.sql
+	selectStoredSQL string
 	//go:embed sql/select_runs.sql
 	selectRunsSQL string
 	//go:embed sql/select_sessions.sql
