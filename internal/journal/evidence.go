@@ -23,10 +23,9 @@ func (j *Journal) Evidence() graphsync.EvidenceStore { return &evidence{j: j} }
 
 type evidence struct{ j *Journal }
 
-// Waiting implements [graphsync.EvidenceStore]. It cannot tell while the writer is at work, and of a
-// long queue.
+// Waiting implements [graphsync.EvidenceStore], see [Journal.Waiting].
 func (ev *evidence) Waiting(s record.Session) (rows []record.Event, known bool) {
-	return ev.j.queue.waitingOf(s)
+	return ev.j.Waiting(s)
 }
 
 // Settle implements [graphsync.EvidenceStore] in one transaction, as durable as rows are. f runs on

@@ -32,8 +32,8 @@ func (j *Journal) QueueStats() (s Stats) {
 	return s
 }
 
-// Waiting returns how many calls of Append wait for room.
-func (j *Journal) Waiting() int {
+// Blocked returns how many calls of Append wait for room.
+func (j *Journal) Blocked() int {
 	j.queue.mu.Lock()
 	defer j.queue.mu.Unlock()
 	return j.queue.blocked
