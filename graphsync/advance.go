@@ -230,15 +230,10 @@ func (b *batch) read(r EvidenceReader, limit int) error {
 
 // ranAgents reports whether agents ran as tools. Their sessions have to be extracted first.
 func (b *batch) ranAgents() bool {
-	return slices.ContainsFunc(b.rows, func(e record.Event) bool { return b.ranAgent(&e) })
-}
-
-func (b *batch) ranAgent(e *record.Event) bool {
-	if e.EventType != record.ToolCompleted {
-		return false
-	}
-	child, ok := childSession(e)
-	return ok && child != b.session
+	return slices.ContainsFunc(b.rows, func(e record.Event) bool {
+		_, ran := schema.ChildSession(&e)
+		return ran
+	})
 }
 
 // nested brings the sessions of agents that ran as tools up to date, and takes what they
@@ -247,10 +242,10 @@ func (b *batch) nested(ctx context.Context, depth int) error {
 	b.children = make(map[string]basisOfChild)
 	for i := range b.rows {
 		e := &b.rows[i]
-		if !b.ranAgent(e) {
+		child, ran := schema.ChildSession(e)
+		if !ran {
 			continue
 		}
-		child, _ := childSession(e)
 		basis, err := b.ev.basisOfChild(ctx, child, depth+1)
 		if err != nil {
 			return fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)

@@ -11,19 +11,8 @@ import (
 	"math"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// childSession returns the session of the agent that ran as the tool of a row.
-func childSession(e *record.Event) (record.Session, bool) {
-	var a schema.Attributes
-	if a.Read(e.Attributes) != nil {
-		return record.Session{}, false
-	}
-	c := a.ADK.Child
-	return record.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
-}
 
 // basisOfChild is the basis of an agent that ran as a tool, and the gaps in its record. A gap fails
 // the checks of its caller, as it would fail its own.

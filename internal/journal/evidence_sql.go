@@ -41,8 +41,6 @@ var (
 	upsertRunSQL string
 	//go:embed sql/evidence/insert_turn.sql
 	insertTurnSQL string
-	//go:embed sql/evidence/insert_child.sql
-	insertChildSQL string
 
 	//go:embed sql/evidence/select_last_row.sql
 	selectLastRowSQL string
@@ -91,8 +89,6 @@ var (
 	removeTurnsSQL string
 	//go:embed sql/evidence/remove_runs.sql
 	removeRunsSQL string
-	//go:embed sql/evidence/remove_children.sql
-	removeChildrenSQL string
 	//go:embed sql/evidence/remove_progress.sql
 	removeProgressSQL string
 )

@@ -13,6 +13,8 @@ var (
 	upsertSessionSQL string
 	//go:embed sql/insert_agent.sql
 	insertAgentSQL string
+	//go:embed sql/insert_child.sql
+	insertChildSQL string
 	//go:embed sql/select_events.sql
 	selectEventsSQL string
 	//go:embed sql/select_row.sql
