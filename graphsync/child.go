@@ -9,15 +9,8 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// childSession returns the session of the agent that ran as the tool of a row.
-func childSession(e *record.Event, attrs *schema.Attributes) (record.Session, bool) {
-	c := attrs.ADK.Child
-	return record.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
-}
 
 // basis is what an agent that ran as a tool rests on, and the gaps in its record. A gap fails the
 // checks of its caller, as it would fail its own.

@@ -182,7 +182,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 		return err
 	}
 	var of basis
-	if child, ran := childSession(e, attrs); ran && e.EventType == record.ToolCompleted && child != e.Session() {
+	if child, ran := schema.ChildSession(e); ran {
 		fold, err := others.child(child)
 		if err != nil {
 			return fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)

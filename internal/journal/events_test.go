@@ -5,6 +5,7 @@ package journal_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +60,90 @@ func TestEventRoundTrip(t *testing.T) {
 	if len(after) != 1 || after[0].EventID != "e3" {
 		t.Errorf("EventsAfter(2) = %v, want e3 only", after)
 	}
+}
+
+// RowsAfter is called until it has no more.
+func TestRowsAfter(t *testing.T) {
+	const mb = 1_000_000
+	sizes := func(n int, size int) []int { return slices.Repeat([]int{size}, n) }
+	for name, tt := range map[string]struct {
+		sizes []int // of the contents of the rows
+		want  []int // how many rows there are at a time
+	}{
+		"no row":        {nil, nil},
+		"some":          {sizes(3, 10), []int{3}},
+		"many":          {sizes(1200, 10), []int{500, 500, 200}},
+		"large":         {sizes(5, 3*mb/2), []int{2, 2, 1}},
+		"one too large": {[]int{5 * mb, 10, 5 * mb}, []int{1, 1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := openJournal(t, nil)
+			for i, size := range tt.sizes {
+				appendAll(t, j, sized(int64(i+1), "X", size), event(named("another"), "r", int64(i+1), "X"))
+			}
+			flush(t, j)
+			want, err := j.Events(t.Context(), testSession)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []record.Event
+			var at []int
+			for seq := int64(0); ; seq = all[len(all)-1].Seq {
+				rows, err := j.RowsAfter(t.Context(), testSession, seq)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(rows) == 0 {
+					break
+				}
+				all, at = append(all, rows...), append(at, len(rows))
+			}
+			if !cmp.Equal(at, tt.want) {
+				t.Errorf("%d rows at a time, want %d", at, tt.want)
+			}
+			if d := cmp.Diff(want, all); d != "" {
+				t.Errorf("rows differ from those of the session (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestRowByEventID(t *testing.T) {
+	j := openJournal(t, nil)
+	first, other := sized(1, record.ToolCompleted, 10), event(named("another"), "r", 1, "X")
+	appendAll(t, j, first, other)
+	flush(t, j)
+	first.Seq, other.Seq = 1, 2
+	for id, want := range map[string]record.Event{first.EventID: first, other.EventID: other, "absent": {}} {
+		got, found, err := j.Row(t.Context(), id)
+		if d := cmp.Diff(want, got); d != "" || err != nil || found != (want.EventID != "") {
+			t.Errorf("%s: found is %t, error %v, rows differ (-want +got):\n%s", id, found, err, d)
+		}
+	}
+}
+
+func TestStored(t *testing.T) {
+	j := openJournal(t, nil)
+	a, b, waiting := event(testSession, "r", 1, "X"), event(named("another"), "r", 1, "X"), event(testSession, "r", 2, "X")
+	appendAll(t, j, a, b)
+	flush(t, j)
+	holdWriter(t, j, func() {
+		appendAll(t, j, waiting)
+		for name, tt := range map[string]struct {
+			ids  []string
+			want bool
+		}{
+			"none":             {nil, true},
+			"all":              {[]string{a.EventID, b.EventID, a.EventID}, true},
+			"the first is not": {[]string{"absent", a.EventID}, false},
+			"the last is not":  {[]string{a.EventID, "absent"}, false},
+			"one waits":        {[]string{a.EventID, waiting.EventID}, false},
+		} {
+			if got, err := j.Stored(t.Context(), tt.ids...); err != nil || got != tt.want {
+				t.Errorf("%s: %t, %v, want %t", name, got, err, tt.want)
+			}
+		}
+	})
 }
 
 func TestSessionsAreApart(t *testing.T) {

@@ -17,16 +17,14 @@ import (
 
 // Evidence returns the evidence of sessions: the content of their rows, by thing and attribute.
 // Processes that have the same file open share it. Stored evidence survives whatever its rows
-// survive. Retention removes it with its session, and keeps the sessions that are Children of a
-// session as long as that one.
+// survive. Retention removes it with its session.
 func (j *Journal) Evidence() graphsync.EvidenceStore { return &evidence{j: j} }
 
 type evidence struct{ j *Journal }
 
-// Waiting implements [graphsync.EvidenceStore]. It cannot tell while the writer is at work, and of a
-// long queue.
+// Waiting implements [graphsync.EvidenceStore], see [Journal.Waiting].
 func (ev *evidence) Waiting(s record.Session) (rows []record.Event, known bool) {
-	return ev.j.queue.waitingOf(s)
+	return ev.j.Waiting(s)
 }
 
 // Settle implements [graphsync.EvidenceStore] in one transaction, as durable as rows are. f runs on
@@ -126,7 +124,7 @@ func (a *advance) store(conn *sqlite.Conn) error {
 	if err := a.begin(conn); err != nil {
 		return err
 	}
-	for _, part := range []func(*sqlite.Conn) error{a.storeResults, a.storeCalls, a.storeSightings, a.storeChoices, a.rewrite, a.storeRuns, a.storeChildren} {
+	for _, part := range []func(*sqlite.Conn) error{a.storeResults, a.storeCalls, a.storeSightings, a.storeChoices, a.rewrite, a.storeRuns} {
 		if err := part(conn); err != nil {
 			return err
 		}
@@ -182,7 +180,7 @@ func removedUpTo(conn *sqlite.Conn, s record.Session) (to int64, err error) {
 }
 
 // removeEvidence removes at most limit rows of the evidence of a session, which stays one
-// with progress and children, and returns how many it may remove beyond them.
+// with progress, and returns how many it may remove beyond them.
 func removeEvidence(conn *sqlite.Conn, s record.Session, limit int64) (left int64, err error) {
 	for _, text := range []string{
 		removeChoicesSQL, removeSeenSQL, removeSightingsSQL, removeAttributesSQL, removeNamesSQL, removeCallsSQL, removeResultsSQL, removeTurnsSQL, removeRunsSQL,

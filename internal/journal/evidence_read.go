@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"zombiezen.com/go/sqlite"
 
@@ -58,17 +59,15 @@ func (r *evidenceReader) Rows(after int64, limit int) ([]record.Event, error) {
 	if r.conn == nil {
 		return nil, errViewEnded
 	}
-	return readEvents(r.conn, r.session, after, limit)
+	return readEvents(r.conn, r.session, after, limit, math.MaxInt64)
 }
 
 // Row returns the row with an event id, of any session.
 func (r *evidenceReader) Row(eventID string) (e record.Event, found bool, err error) {
-	err = r.query(selectRowSQL, func(b *binder) { b.text(eventID) }, func(stmt *sqlite.Stmt) error {
-		found = true
-		e = scanEvent(stmt, record.Session{App: stmt.ColumnText(18), User: stmt.ColumnText(19), ID: stmt.ColumnText(20)})
-		return nil
-	})
-	return e, found, err
+	if r.conn == nil {
+		return e, false, errViewEnded
+	}
+	return readRow(r.conn, eventID)
 }
 
 // Results returns the results with a call id and a digest, in order.

@@ -5,8 +5,6 @@ package journal_test
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // of returns an Advance of another session.
@@ -67,79 +64,6 @@ func TestAdvanceOfARemovedSession(t *testing.T) {
 	extracted(t, j, a)
 	if p := read(t, j, graphsync.EvidenceReader.Progress); !cmp.Equal(p, a.To) {
 		t.Errorf("progress %+v, want %+v: the session goes on", p, a.To)
-	}
-}
-
-// TestRetentionKeepsWhatAParentRestsOn removes sessions that ran for others: child for
-// parent, grandchild for child.
-func TestRetentionKeepsWhatAParentRestsOn(t *testing.T) {
-	parent, child, grandchild := record.Session(openApproval(1).Session), named("child"), named("grandchild")
-	for name, tt := range map[string]struct {
-		age     time.Duration // of the parent
-		open    bool          // it has an open approval
-		parents map[record.Session]record.Session
-		cfg     config.Retention
-		kept    []record.Session
-	}{
-		"the parent is active": {
-			time.Hour, false, map[record.Session]record.Session{child: parent}, config.Retention{MaxAge: day}, []record.Session{parent, child},
-		},
-		"the parent is active, and so is a child of the child": {
-			time.Hour, false, map[record.Session]record.Session{child: parent, grandchild: child}, config.Retention{MaxAge: day},
-			[]record.Session{parent, child, grandchild},
-		},
-		"the parent has an open approval": {
-			8 * day, true, map[record.Session]record.Session{child: parent, grandchild: child}, config.Retention{MaxAge: day},
-			[]record.Session{parent, child, grandchild},
-		},
-		"the parent has an open approval, the file is large": {
-			8 * day, true, map[record.Session]record.Session{child: parent}, config.Retention{MaxSize: 1}, []record.Session{parent, child},
-		},
-		"the parent is old": {
-			8 * day, false, map[record.Session]record.Session{child: parent, grandchild: child}, config.Retention{MaxAge: day}, nil,
-		},
-		"nobody is named": {
-			time.Hour, true, nil, config.Retention{MaxAge: day}, []record.Session{parent},
-		},
-		"the parent is of another user": {
-			time.Hour, false, map[record.Session]record.Session{{App: child.App, User: "bob", ID: child.ID}: parent}, config.Retention{MaxAge: day},
-			[]record.Session{parent},
-		},
-		"the parent was never recorded": {
-			time.Hour, false, map[record.Session]record.Session{child: named("unknown")}, config.Retention{MaxAge: day}, []record.Session{parent},
-		},
-		"a session names itself": {
-			8 * day, false, map[record.Session]record.Session{parent: parent, child: child}, config.Retention{MaxAge: day}, nil,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := openJournal(t, nil)
-			for i, s := range []record.Session{grandchild, child} {
-				appendAll(t, j, aged(s, "r", 2, time.Duration(10-i)*day)...)
-			}
-			appendAll(t, j, aged(parent, "r", 2, tt.age)...)
-			if tt.open {
-				lead(t, j.Ledger(), 1, paths[safety.StatePending])
-			}
-			flush(t, j)
-			for c, p := range tt.parents {
-				a := of(p, step(0, 6))
-				a.Children = []record.Session{c, named("other")}
-				extracted(t, j, a)
-			}
-			sweep(t, j, tt.cfg)
-			var want []string
-			for _, s := range tt.kept {
-				want = append(want, s.ID)
-			}
-			got := listed(t, j)
-			slices.Sort(got)
-			slices.Sort(want)
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("sessions %q are left, want %q", got, want)
-			}
-			wellFormed(t, j)
-		})
 	}
 }
 

@@ -31,7 +31,6 @@ type advance struct {
 	names     map[string]string
 	rewritten map[string]string
 	runs      []graphsync.Run
-	children  []record.Session
 	tools     []byte // of to.Rewritten
 	rules     []byte // of to.Rules
 
@@ -64,7 +63,7 @@ type seenAttribute struct {
 func encodeAdvance(a graphsync.Advance) (*advance, error) {
 	out := &advance{
 		session: a.Session, from: a.From, to: a.To, results: slices.Clone(a.Results), choices: slices.Clone(a.Choices),
-		names: maps.Clone(a.Names), rewritten: maps.Clone(a.Rewritten), runs: slices.Clone(a.Runs), children: slices.Clone(a.Children),
+		names: maps.Clone(a.Names), rewritten: maps.Clone(a.Rewritten), runs: slices.Clone(a.Runs),
 	}
 	var err error
 	if out.tools, err = json.Marshal(a.To.Rewritten); err != nil {
@@ -333,19 +332,6 @@ func (a *advance) storeRuns(conn *sqlite.Conn) error {
 			if err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-func (a *advance) storeChildren(conn *sqlite.Conn) error {
-	for _, child := range a.children {
-		err := exec(conn, insertChildSQL, func(b *binder) {
-			b.integer(a.id)
-			b.session(child)
-		})
-		if err != nil {
-			return err
 		}
 	}
 	return nil

@@ -41,13 +41,9 @@ var (
 	upsertRunSQL string
 	//go:embed sql/evidence/insert_turn.sql
 	insertTurnSQL string
-	//go:embed sql/evidence/insert_child.sql
-	insertChildSQL string
 
 	//go:embed sql/evidence/select_last_row.sql
 	selectLastRowSQL string
-	//go:embed sql/evidence/select_row.sql
-	selectRowSQL string
 	//go:embed sql/evidence/select_results.sql
 	selectResultsSQL string
 	//go:embed sql/evidence/select_result.sql
@@ -93,8 +89,6 @@ var (
 	removeTurnsSQL string
 	//go:embed sql/evidence/remove_runs.sql
 	removeRunsSQL string
-	//go:embed sql/evidence/remove_children.sql
-	removeChildrenSQL string
 	//go:embed sql/evidence/remove_progress.sql
 	removeProgressSQL string
 )

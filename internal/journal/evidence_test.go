@@ -433,7 +433,6 @@ func filled(from int64, n int) graphsync.Advance {
 		a.Calls = append(a.Calls, graphsync.ModelCall{EventID: fmt.Sprint("m-", row), Row: row, Names: []string{fmt.Sprint("r:", row)}})
 		run, turn := fmt.Sprint("r", row), fmt.Sprint("t", row)
 		a.Runs = append(a.Runs, graphsync.Run{ID: run, Turn: turn, Turns: []string{turn}, Started: testTime, Expected: 1})
-		a.Children = append(a.Children, named(fmt.Sprint("child-", row)))
 	}
 	return a
 }
@@ -442,7 +441,7 @@ func filled(from int64, n int) graphsync.Advance {
 var evidenceTables = []string{
 	"evidence_results", "evidence_calls", "evidence_names", "evidence_attributes", "evidence_sightings", "evidence_seen",
 	"evidence_choices",
-	"evidence_runs", "evidence_turns", "evidence_children", "evidence_sessions",
+	"evidence_runs", "evidence_turns", "evidence_sessions",
 }
 
 // sizes counts the rows of all tables of the evidence.
@@ -457,8 +456,8 @@ func sizes(tb testing.TB, j *journal.Journal) map[string]int64 {
 	return out
 }
 
-// TestOtherRulesBeginAnew: nothing but the children stays of what other rules extracted,
-// and nothing of another session goes.
+// TestOtherRulesBeginAnew: nothing stays of what other rules extracted, and nothing of another
+// session goes.
 func TestOtherRulesBeginAnew(t *testing.T) {
 	j := openJournal(t, nil)
 	elsewhere := filled(0, 3)
@@ -476,7 +475,6 @@ func TestOtherRulesBeginAnew(t *testing.T) {
 	extracted(t, j, anew)
 	want := maps.Clone(before)
 	want["evidence_sessions"] = 2
-	want["evidence_children"] = 3 + 300
 	if d := cmp.Diff(want, sizes(t, j)); d != "" {
 		t.Errorf("what is left differs (-want +got):\n%s", d)
 	}
@@ -487,7 +485,7 @@ func TestAdvanceFailsAsAWhole(t *testing.T) {
 	j := openJournal(t, nil)
 	a := filled(0, 3)
 	a.Runs = append(a.Runs, graphsync.Run{ID: "x", Turns: []string{"t"}})
-	alter(t, j, "CREATE TRIGGER broken BEFORE INSERT ON evidence_children BEGIN SELECT raise(ABORT, 'broken'); END")
+	alter(t, j, "CREATE TRIGGER broken BEFORE INSERT ON evidence_turns WHEN NEW.turn = 't' BEGIN SELECT raise(ABORT, 'broken'); END")
 	if err := j.Evidence().Advance(t.Context(), a); err == nil || !strings.Contains(err.Error(), "broken") || errors.Is(err, graphsync.ErrMoved) {
 		t.Errorf("the error is %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -16,6 +17,7 @@ type inserter struct {
 	conn     *sqlite.Conn
 	sessions map[record.Session]*activity
 	agents   map[sessionAgent]struct{}
+	children []childOf
 	// known are agents that the file has, as far as version says: the number that SQLite changes
 	// when another connection has written.
 	known   map[sessionAgent]struct{}
@@ -34,6 +36,9 @@ type sessionAgent struct {
 	session record.Session
 	agent   string
 }
+
+// childOf is the session of an agent that ran as a tool, and the session that called it.
+type childOf struct{ parent, child record.Session }
 
 // insertResult has the outcome for the rows of one transaction.
 type insertResult struct {
@@ -76,6 +81,7 @@ func (in *inserter) checkKnown() error {
 func (in *inserter) insert(segs []*segment) (insertResult, error) {
 	clear(in.sessions)
 	clear(in.agents)
+	in.children = in.children[:0]
 	var res insertResult
 	if err := in.checkKnown(); err != nil {
 		return res, err
@@ -136,6 +142,9 @@ func (in *inserter) note(e *record.Event, seq int64) {
 			in.agents[agent] = struct{}{}
 		}
 	}
+	if child, ran := schema.ChildSession(e); ran {
+		in.children = append(in.children, childOf{key, child})
+	}
 }
 
 func (in *inserter) updateSessions() error {
@@ -157,6 +166,15 @@ func (in *inserter) updateSessions() error {
 			return err
 		}
 		in.known[sa] = struct{}{}
+	}
+	for _, c := range in.children {
+		err := exec(in.conn, insertChildSQL, func(b *binder) {
+			b.session(c.parent)
+			b.session(c.child)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -169,6 +169,12 @@ func (j *Journal) Append(e record.Event) bool {
 	return j.queue.put(&e)
 }
 
+// Waiting returns the rows of s that this process has recorded and that are not stored, in order. It
+// does not know them while the writer is at work, and when the queue is long.
+func (j *Journal) Waiting(s record.Session) (rows []record.Event, known bool) {
+	return j.queue.waitingOf(s)
+}
+
 // Flush is a barrier. It returns nil only when every row accepted before the call is committed, as
 // safe as the Durability promises, or is counted in Stats as dropped or rejected. If the commit
 // fails, it returns that error and the rows stay queued. If ctx ends first, it returns the cause of

@@ -72,7 +72,10 @@ func (o *Outbox) rows(ctx context.Context, what, text string, maxRows int, maxBy
 	}
 	var rows []record.Event
 	err := o.journal.read(ctx, what, func(conn *sqlite.Conn) (err error) {
-		rows, err = scanRows(conn, text, maxBytes, bind)
+		rows, err = scanRows(conn, text, maxBytes, bind, columns{
+			payload: [...]int{columnErrorMessage, columnContent, columnContentParts, columnAttributes, columnLatency},
+			row:     scanRow,
+		})
 		return err
 	})
 	if err != nil {
@@ -83,40 +86,14 @@ func (o *Outbox) rows(ctx context.Context, what, text string, maxRows int, maxBy
 
 // Columns of select_rows.sql.
 const (
-	columnContent = 17 + iota
+	columnErrorMessage = 16 + iota
+	columnContent
 	columnContentParts
 	columnAttributes
 	columnLatency
-	columnErrorMessage = columnContent - 1
 )
 
-// scanRows reads rows until the statement has no more or the next would exceed maxBytes.
-func scanRows(conn *sqlite.Conn, text string, maxBytes int64, bind func(*binder)) (rows []record.Event, err error) {
-	stmt, err := conn.Prepare(text)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if resetErr := stmt.Reset(); err == nil {
-			err = resetErr
-		}
-	}()
-	bind(&binder{stmt: stmt})
-	for {
-		more, err := stmt.Step()
-		if err != nil || !more {
-			return rows, err
-		}
-		for col := columnErrorMessage; col <= columnLatency; col++ {
-			maxBytes -= int64(stmt.ColumnLen(col))
-		}
-		if maxBytes < 0 && len(rows) > 0 {
-			return rows, nil
-		}
-		rows = append(rows, scanRow(stmt))
-	}
-}
-
+// scanRow reads a row of select_rows.sql.
 func scanRow(stmt *sqlite.Stmt) record.Event {
 	return record.Event{
 		Seq:          stmt.ColumnInt64(0),

@@ -196,7 +196,7 @@ func TestBlockWaitsForRoom(t *testing.T) {
 			})
 		}
 		// A row may be taken a moment before its caller knows.
-		waitFor(t, func() bool { return j.Waiting() == 16 && taken.Load() == 4 })
+		waitFor(t, func() bool { return j.Blocked() == 16 && taken.Load() == 4 })
 	})
 	wg.Wait()
 	flush(t, j)
@@ -260,7 +260,7 @@ func TestCloseFreesBlockedAppends(t *testing.T) {
 				t.Error("a closed journal took a row")
 			}
 		})
-		waitFor(t, func() bool { return j.Waiting() == 1 })
+		waitFor(t, func() bool { return j.Blocked() == 1 })
 		go func() {
 			defer close(closed)
 			closeJournal(t, j)
@@ -288,5 +288,45 @@ func TestLossesOfManySessions(t *testing.T) {
 		if got := j.Lost(record.Session{App: e.AppName, User: e.UserID, ID: session}); got != want {
 			t.Errorf("Lost(%s) = %d, want %d", session, got, want)
 		}
+	}
+}
+
+// Waiting returns what is in the queue, also the approval rows that others made room for.
+func TestWaiting(t *testing.T) {
+	const hitl = record.HITLConfirmationRequest
+	another := named("another")
+	rows := func(n int64) (list []record.Event) {
+		for i := range n {
+			list = append(list, event(testSession, "r", i+1, "X"))
+		}
+		return list
+	}
+	first, second := event(testSession, "r", 1, hitl), event(testSession, "r", 2, "X")
+	for name, tt := range map[string]struct {
+		queue int
+		rows  []record.Event
+		take  bool
+		want  []record.Event
+		known bool
+	}{
+		"an empty queue":           {0, nil, false, nil, true},
+		"of one session":           {0, []record.Event{first, event(another, "r", 1, "X"), second}, false, []record.Event{first, second}, true},
+		"of another session":       {0, []record.Event{event(another, "r", 1, "X")}, false, nil, true},
+		"others were dropped":      {2, []record.Event{first, event(another, "r", 1, "X"), second}, false, []record.Event{first, second}, true},
+		"the writer has taken one": {0, []record.Event{first}, true, nil, false},
+		"a queue that is not long": {0, rows(256), false, rows(256), true},
+		"a long queue":             {0, rows(257), false, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := journal.NewWithoutWriter(journal.Config{QueueRows: tt.queue})
+			appendAll(t, j, tt.rows...)
+			if tt.take {
+				j.Take()
+			}
+			got, known := j.Waiting(testSession)
+			if d := cmp.Diff(tt.want, got); d != "" || known != tt.known {
+				t.Errorf("known is %t, want %t; rows differ (-want +got):\n%s", known, tt.known, d)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"zombiezen.com/go/sqlite"
 
@@ -40,25 +41,115 @@ func (j *Journal) Events(ctx context.Context, s record.Session) ([]record.Event,
 func (j *Journal) EventsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error) {
 	var events []record.Event
 	err := j.read(ctx, "read events", func(conn *sqlite.Conn) (err error) {
-		events, err = readEvents(conn, s, seq, noLimit)
+		events, err = readEvents(conn, s, seq, noLimit, math.MaxInt64)
 		return err
 	})
 	return events, err
 }
 
+// The bounds of [Journal.RowsAfter].
+const (
+	nextRows  = 500
+	nextBytes = 4 << 20
+)
+
+// RowsAfter returns the next rows of s with a Seq greater than seq, in order: at most 500 rows and
+// 4 MiB of payload, but at least one row if there is one. When it returns none, there are no more.
+func (j *Journal) RowsAfter(ctx context.Context, s record.Session, seq int64) (rows []record.Event, err error) {
+	err = j.read(ctx, "read the next rows", func(conn *sqlite.Conn) (err error) {
+		rows, err = readEvents(conn, s, seq, nextRows, nextBytes)
+		return err
+	})
+	return rows, err
+}
+
+// Row returns the row with an event id, of any session; false if no such row is stored.
+func (j *Journal) Row(ctx context.Context, eventID string) (e record.Event, found bool, err error) {
+	err = j.read(ctx, "read row "+eventID, func(conn *sqlite.Conn) (err error) {
+		e, found, err = readRow(conn, eventID)
+		return err
+	})
+	return e, found, err
+}
+
+// Stored reports whether all rows with these event ids are stored. It looks them up in an index, and
+// reads no row.
+func (j *Journal) Stored(ctx context.Context, eventIDs ...string) (all bool, err error) {
+	err = j.read(ctx, "look for rows", func(conn *sqlite.Conn) error {
+		all = true
+		for _, id := range eventIDs {
+			all = false
+			err := query(conn, selectStoredSQL, func(b *binder) { b.text(id) }, func(*sqlite.Stmt) error {
+				all = true
+				return nil
+			})
+			if err != nil || !all {
+				return err
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
 // noLimit is the limit of a statement that returns, or removes, all rows.
 const noLimit = -1
 
-// readEvents returns the rows of s after seq, in order, at most limit.
-func readEvents(conn *sqlite.Conn, s record.Session, seq int64, limit int) (events []record.Event, err error) {
-	err = query(conn, selectEventsSQL, func(b *binder) {
+// readEvents returns the rows of s after seq, in order: at most limit rows and maxBytes of payload,
+// but at least one row if there is one.
+func readEvents(conn *sqlite.Conn, s record.Session, seq int64, limit int, maxBytes int64) ([]record.Event, error) {
+	return scanRows(conn, selectEventsSQL, maxBytes, func(b *binder) {
 		b.session(s)
 		b.integer(seq, int64(limit))
-	}, func(stmt *sqlite.Stmt) error {
-		events = append(events, scanEvent(stmt, s))
+	}, columns{
+		payload: [...]int{11, 12, 13, 14, 16},
+		row:     func(stmt *sqlite.Stmt) record.Event { return scanEvent(stmt, s) },
+	})
+}
+
+// readRow returns the row with an event id.
+func readRow(conn *sqlite.Conn, eventID string) (e record.Event, found bool, err error) {
+	err = query(conn, selectRowSQL, func(b *binder) { b.text(eventID) }, func(stmt *sqlite.Stmt) error {
+		e, found = scanRow(stmt), true
 		return nil
 	})
-	return events, err
+	return e, found, err
+}
+
+// columns tells what the columns of a statement are.
+type columns struct {
+	// payload are the numbers of the columns whose bytes count as the payload of a row: content,
+	// content parts, attributes, latencies and error message.
+	payload [5]int
+	row     func(*sqlite.Stmt) record.Event
+}
+
+// scanRows reads rows until the statement has no more or the next would exceed maxBytes, but at
+// least one row if there is one.
+func scanRows(conn *sqlite.Conn, text string, maxBytes int64, bind func(*binder), of columns) (rows []record.Event, err error) {
+	stmt, err := conn.Prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if resetErr := stmt.Reset(); err == nil {
+			err = resetErr
+		}
+	}()
+	bind(&binder{stmt: stmt})
+	for {
+		more, err := stmt.Step()
+		if err != nil || !more {
+			return rows, err
+		}
+		for _, col := range of.payload {
+			maxBytes -= int64(stmt.ColumnLen(col))
+		}
+		if maxBytes < 0 && len(rows) > 0 {
+			return rows, nil
+		}
+		rows = append(rows, of.row(stmt))
+	}
 }
 
 func scanEvent(stmt *sqlite.Stmt, s record.Session) record.Event {

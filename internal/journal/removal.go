@@ -118,7 +118,7 @@ func removeStep(conn *sqlite.Conn, before cutoff, from int64) (step removalStep,
 	if step.finished = left > 0; err != nil || !step.finished {
 		return step, err
 	}
-	for _, text := range []string{removeReceiptSQL, removeGraphVersionsSQL, removeChildrenSQL, removeProgressSQL, removeAgentsSQL, finishRemovalSQL} {
+	for _, text := range []string{removeReceiptSQL, removeGraphVersionsSQL, removeProgressSQL, removeAgentsSQL, removeChildrenSQL, finishRemovalSQL} {
 		if err := exec(conn, text, func(b *binder) { b.session(next.session) }); err != nil {
 			return step, err
 		}

@@ -58,8 +58,7 @@ func (c *Config) checkRetention() error {
 //   - one with an approval that is executing, and so in doubt;
 //   - one that was active within MinIdle;
 //   - one with a row that an [Outbox] has not acknowledged, or that is a dead letter;
-//   - the session of an agent that ran as a tool of another session, as long as that one stays, see
-//     [Journal.Evidence].
+//   - the session of an agent that ran as a tool of another session, as long as that one stays.
 //
 // If a removed session goes on, [Journal.Gaps] says that its beginning is gone, and no approval can
 // rest on it.

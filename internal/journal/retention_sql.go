@@ -35,6 +35,8 @@ var (
 	removeReceiptSQL string
 	//go:embed sql/remove_agents.sql
 	removeAgentsSQL string
+	//go:embed sql/remove_children.sql
+	removeChildrenSQL string
 	//go:embed sql/remove_graph_versions.sql
 	removeGraphVersionsSQL string
 )

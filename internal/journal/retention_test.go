@@ -891,7 +891,7 @@ func TestRetentionLookIsCheap(t *testing.T) {
 	}
 	for _, want := range []string{"USING COVERING INDEX sessions_idle (removing=? AND last_time>? AND last_time<?)", "USING COVERING INDEX approvals_open",
 		"USING COVERING INDEX destinations_cursor", "USING COVERING INDEX dead_letters_session",
-		"USING COVERING INDEX evidence_children_child"} {
+		"USING COVERING INDEX child_sessions_child"} {
 		if !strings.Contains(plan.String(), want) {
 			t.Errorf("the plan lacks %q:\n%s", want, plan.String())
 		}

@@ -13,8 +13,14 @@ var (
 	upsertSessionSQL string
 	//go:embed sql/insert_agent.sql
 	insertAgentSQL string
+	//go:embed sql/insert_child.sql
+	insertChildSQL string
 	//go:embed sql/select_events.sql
 	selectEventsSQL string
+	//go:embed sql/select_row.sql
+	selectRowSQL string
+	//go:embed sql/select_stored.sql
+	selectStoredSQL string
 	//go:embed sql/select_runs.sql
 	selectRunsSQL string
 	//go:embed sql/select_sessions.sql

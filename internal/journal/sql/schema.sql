@@ -88,6 +88,20 @@ CREATE TABLE session_agents (
   PRIMARY KEY (app_name, user_id, session_id, agent)
 ) STRICT, WITHOUT ROWID;
 
+-- The sessions of agents that ran as tools of a session: a decision in it rests on what they read, so
+-- they are kept as long as it is.
+CREATE TABLE child_sessions (
+  app_name         TEXT NOT NULL,
+  user_id          TEXT NOT NULL,
+  session_id       TEXT NOT NULL,
+  child_app_name   TEXT NOT NULL,
+  child_user_id    TEXT NOT NULL,
+  child_session_id TEXT NOT NULL,
+  PRIMARY KEY (app_name, user_id, session_id, child_app_name, child_user_id, child_session_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX child_sessions_child ON child_sessions (child_app_name, child_user_id, child_session_id);
+
 -- How many rows of a session were lost before they could be stored. A run of which not one row is
 -- left shows nowhere else.
 CREATE TABLE lost_rows (
@@ -463,18 +477,6 @@ CREATE TABLE evidence_turns (
 ) STRICT;
 
 CREATE INDEX evidence_turns_run ON evidence_turns (run);
-
--- The sessions of agents that ran as tools of a session: what a decision in it rests on was copied from
--- them, and they are kept as long as it is.
-CREATE TABLE evidence_children (
-  session    INTEGER NOT NULL REFERENCES evidence_sessions (id),
-  app_name   TEXT NOT NULL,
-  user_id    TEXT NOT NULL,
-  session_id TEXT NOT NULL,
-  PRIMARY KEY (session, app_name, user_id, session_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX evidence_children_child ON evidence_children (app_name, user_id, session_id);
 
 
 -- The outbox: rows and graphs on their way to other places

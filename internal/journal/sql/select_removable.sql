@@ -30,12 +30,10 @@ WHERE (s.events > 0 OR s.removing = 1)
       AND (a.state = 'executing' OR a.expires_at IS NULL OR a.expires_at >= ?2)
   )
   AND NOT EXISTS (
-    SELECT 1 FROM evidence_children AS c
-    CROSS JOIN evidence_sessions AS e ON e.id = c.session
-    CROSS JOIN sessions AS p ON p.app_name = e.app_name AND p.user_id = e.user_id AND p.session_id = e.session_id
-    WHERE c.app_name = s.app_name AND c.user_id = s.user_id AND c.session_id = s.session_id
+    SELECT 1 FROM child_sessions AS c
+    CROSS JOIN sessions AS p ON p.app_name = c.app_name AND p.user_id = c.user_id AND p.session_id = c.session_id
+    WHERE c.child_app_name = s.app_name AND c.child_user_id = s.user_id AND c.child_session_id = s.session_id
       AND p.removing = 0 AND p.events > 0
-      AND (p.app_name, p.user_id, p.session_id) <> (s.app_name, s.user_id, s.session_id)
   )
 ORDER BY s.last_time
 LIMIT +?4

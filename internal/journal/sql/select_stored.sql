@@ -1,0 +1,1 @@
+SELECT 1 FROM agent_events WHERE event_id = ?1
