@@ -91,13 +91,18 @@ func (s *journalSource) Record(ctx context.Context, key record.Session) (Record,
 		return Record{}, err
 	}
 	r.Fold = graphsync.Fold(x, r.Rows)
+	r.Gaps, err = s.gaps(ctx, key, r.Fold, liveRuns(r.Rows, s.now()))
+	return r, err
+}
+
+// gaps says what is missing in the record of a session. live are the runs that may be under way.
+func (s *journalSource) gaps(ctx context.Context, key record.Session, of *graphsync.Session, live []string) ([]string, error) {
 	// After the rows: a removal during their reading shows there.
 	losses, err := s.j.Losses(ctx, key)
 	if err != nil {
-		return Record{}, err
+		return nil, err
 	}
-	r.Gaps = append(graphsync.RunGaps(r.Fold.Runs(), liveRuns(r.Rows, s.now())), losses...)
-	return r, nil
+	return append(graphsync.RunGaps(of.Runs(), live), losses...), nil
 }
 
 // rules returns the rules that a program opened the journal with last.

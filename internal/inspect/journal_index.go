@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -224,7 +225,7 @@ func (s *journalSource) entry(ctx context.Context, m journal.MarkedSession, now 
 		live = append(live, run)
 		changes(at.Add(quiet))
 	}
-	gaps, err := s.j.Gaps(ctx, l.Session, live)
+	gaps, err := s.gaps(ctx, l.Session, graphsync.Fold(nil, rows), live)
 	if err != nil {
 		return nil, err
 	}

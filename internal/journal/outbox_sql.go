@@ -39,6 +39,4 @@ var (
 	selectBacklogSQL string
 	//go:embed sql/select_triggers.sql
 	selectTriggersSQL string
-	//go:embed sql/upsert_graph_version.sql
-	upsertGraphVersionSQL string
 )

@@ -111,14 +111,8 @@ func removeStep(conn *sqlite.Conn, before cutoff, from int64) (step removalStep,
 	if err != nil || !all {
 		return step, err
 	}
-	left, err := next.removeGraph(conn, stepRows-rows)
-	if err == nil && left > 0 {
-		left, err = removeEvidence(conn, next.session, left)
-	}
-	if step.finished = left > 0; err != nil || !step.finished {
-		return step, err
-	}
-	for _, text := range []string{removeReceiptSQL, removeGraphVersionsSQL, removeProgressSQL, removeAgentsSQL, removeChildrenSQL, finishRemovalSQL} {
+	step.finished = true
+	for _, text := range []string{removeAgentsSQL, removeChildrenSQL, finishRemovalSQL} {
 		if err := exec(conn, text, func(b *binder) { b.session(next.session) }); err != nil {
 			return step, err
 		}
@@ -150,24 +144,6 @@ func (r removal) removeRows(conn *sqlite.Conn) (rows int64, all bool, err error)
 		b.integer(last)
 	})
 	return rows, rows == seen && seen < stepRows, err
-}
-
-// removeGraph removes at most limit rows of the graph and returns how many it may remove
-// beyond them.
-func (r removal) removeGraph(conn *sqlite.Conn, limit int64) (left int64, err error) {
-	for _, text := range []string{removeEntitiesSQL, removeEdgesSQL, removeNodesSQL} {
-		err := exec(conn, text, func(b *binder) {
-			b.session(r.session)
-			b.integer(limit)
-		})
-		if err != nil {
-			return 0, err
-		}
-		if limit -= int64(conn.Changes()); limit <= 0 {
-			return 0, nil
-		}
-	}
-	return limit, nil
 }
 
 // removedRows returns the number of removed rows of s, and the number up to which rows were removed

@@ -25,18 +25,8 @@ var (
 	finishRemovalSQL string
 	//go:embed sql/remove_rows.sql
 	removeRowsSQL string
-	//go:embed sql/remove_entities.sql
-	removeEntitiesSQL string
-	//go:embed sql/remove_edges.sql
-	removeEdgesSQL string
-	//go:embed sql/remove_nodes.sql
-	removeNodesSQL string
-	//go:embed sql/remove_receipt.sql
-	removeReceiptSQL string
 	//go:embed sql/remove_agents.sql
 	removeAgentsSQL string
 	//go:embed sql/remove_children.sql
 	removeChildrenSQL string
-	//go:embed sql/remove_graph_versions.sql
-	removeGraphVersionsSQL string
 )

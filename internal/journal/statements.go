@@ -17,12 +17,14 @@ var (
 	insertChildSQL string
 	//go:embed sql/select_events.sql
 	selectEventsSQL string
+	//go:embed sql/select_rules.sql
+	selectRulesSQL string
+	//go:embed sql/upsert_rules.sql
+	upsertRulesSQL string
 	//go:embed sql/select_row.sql
 	selectRowSQL string
 	//go:embed sql/select_stored.sql
 	selectStoredSQL string
-	//go:embed sql/select_runs.sql
-	selectRunsSQL string
 	//go:embed sql/select_sessions.sql
 	selectSessionsSQL string
 	//go:embed sql/select_open_requests.sql
@@ -64,36 +66,4 @@ var (
 	insertHistorySQL string
 	//go:embed sql/select_history.sql
 	selectHistorySQL string
-	//go:embed sql/upsert_node.sql
-	upsertNodeSQL string
-	//go:embed sql/select_node_digests.sql
-	selectNodeDigestsSQL string
-	//go:embed sql/delete_node.sql
-	deleteNodeSQL string
-	//go:embed sql/select_nodes.sql
-	selectNodesSQL string
-	//go:embed sql/insert_edge.sql
-	insertEdgeSQL string
-	//go:embed sql/delete_edge.sql
-	deleteEdgeSQL string
-	//go:embed sql/select_edges.sql
-	selectEdgesSQL string
-	//go:embed sql/upsert_entity.sql
-	upsertEntitySQL string
-	//go:embed sql/upsert_link.sql
-	upsertLinkSQL string
-	//go:embed sql/delete_entity.sql
-	deleteEntitySQL string
-	//go:embed sql/select_entity_digests.sql
-	selectEntityDigestsSQL string
-	//go:embed sql/select_entity_digest.sql
-	selectEntityDigestSQL string
-	//go:embed sql/select_trace.sql
-	selectTraceSQL string
-	//go:embed sql/select_entities.sql
-	selectEntitiesSQL string
-	//go:embed sql/upsert_receipt.sql
-	upsertReceiptSQL string
-	//go:embed sql/select_receipt.sql
-	selectReceiptSQL string
 )

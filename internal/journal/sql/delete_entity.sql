@@ -1,2 +1,0 @@
--- Its cross link goes with it.
-DELETE FROM extracted_biz_nodes WHERE id = ?1

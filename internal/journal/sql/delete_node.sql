@@ -1,1 +1,0 @@
-DELETE FROM tech_nodes WHERE key = ?1
