@@ -6,6 +6,7 @@ package graphsync
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -209,6 +210,7 @@ type batch struct {
 	// begun has the rows that began calls, by the key of their span, for rows that do not name
 	// theirs. children has the basis of agents that ran as tools, by the row of the tool.
 	begun    map[string]*record.Event
+	declared declarations // of the rows so far
 	children map[string]basisOfChild
 	runs     map[string]*Run
 }
@@ -263,7 +265,7 @@ func (b *batch) nested(ctx context.Context, depth int) error {
 
 // build extracts the rows.
 func (b *batch) build(r EvidenceReader) error {
-	b.reader, b.runs = r, make(map[string]*Run)
+	b.reader, b.runs, b.declared = r, make(map[string]*Run), make(declarations)
 	b.out.Results, b.out.Calls, b.out.Sightings, b.out.Choices, b.out.Runs = nil, nil, nil, nil, nil
 	for i := range b.rows {
 		if err := b.row(&b.rows[i]); err != nil {
@@ -286,6 +288,8 @@ func (b *batch) row(e *record.Event) error {
 	switch e.EventType {
 	case record.ToolStarting:
 		b.begun[RowNodeKey(e)] = e
+	case record.EntitiesDeclared:
+		b.declared.add(e, attrs)
 	case record.LLMResponse:
 		if !attrs.ADK.Partial {
 			if err := b.modelCall(e, attrs); err != nil {
@@ -313,7 +317,13 @@ func (b *batch) row(e *record.Event) error {
 	if endsReading(e, attrs) {
 		result = b.result(e, attrs, start)
 	}
-	read, err := b.ev.extract.row(e, start)
+	var pending []json.RawMessage
+	if endsCall(e.EventType) {
+		if pending, err = b.pending(e, attrs, start); err != nil {
+			return err
+		}
+	}
+	read, err := b.ev.extract.row(e, start, pending)
 	p.Rules = tallied(p.Rules, read.rules, read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
 	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
@@ -407,7 +417,7 @@ func (b *batch) firstOf(e *record.Event) int64 {
 // started returns the row that began the call which e ends; nil where the record does not
 // say it.
 func (b *batch) started(e *record.Event, attrs *schema.Attributes) (*record.Event, error) {
-	if e.EventType != record.ToolCompleted && e.EventType != record.ToolError {
+	if !endsCall(e.EventType) {
 		return nil, nil
 	}
 	if attrs.ADK.Started == "" {
@@ -425,6 +435,33 @@ func (b *batch) started(e *record.Event, attrs *schema.Attributes) (*record.Even
 		return nil, err
 	}
 	return &row, nil
+}
+
+// pending returns what the call has declared that e ends. Its rows may have been extracted before,
+// as far back as the row that began the call. If e names that row and the record lacks it, nobody
+// can tell how far.
+func (b *batch) pending(e *record.Event, attrs *schema.Attributes, start *record.Event) ([]json.RawMessage, error) {
+	switch {
+	case start == nil && attrs.ADK.Started != "":
+		return nil, nil
+	case start == nil || start.Seq > b.out.From:
+		return b.declared.of(e, attrs), nil
+	}
+	before := make(declarations)
+	for after := start.Seq; after < b.out.From; {
+		rows, err := b.reader.Rows(after, advanceRows)
+		if err != nil {
+			return nil, err
+		}
+		after = b.out.From // unless there are more
+		for i := range rows {
+			if rows[i].EventType == record.EntitiesDeclared && rows[i].Seq <= b.out.From {
+				before.add(&rows[i], attributesOf(&rows[i]))
+			}
+			after = rows[i].Seq
+		}
+	}
+	return append(before.of(e, attrs), b.declared.of(e, attrs)...), nil
 }
 
 // rewritten makes what a result shows no reading, because models read something else.

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -68,21 +69,21 @@ type Extraction struct {
 // and those whose result is null or an object with "error" alone. The framework reports a failed or
 // a refused call so.
 //
+// What a tool declares stands in rows before the one that ends its call. It counts as if it stood in
+// that one, and not at all if the call never ended.
+//
 // An entity that one source has several times in one row is one. Declarations come first, then the
 // rules in their order; the later one wins, attribute by attribute, and the confidence is the
 // greatest. Declarations, or matches of one rule, that contradict each other are an error. The
 // exception is the numbers of an action: they say how many are wanted.
 func (x *Extractor) Extract(rows []record.Event) Extraction {
 	var out Extraction
-	begun := make(map[string]*record.Event) // the row that began the call of a span
+	calls := newCalls()
 	for _, e := range inOrder(rows) {
 		out.RowsRead++
 		out.Watermark = max(out.Watermark, e.Seq)
 		node := RowNodeKey(e)
-		if e.EventType == record.ToolStarting {
-			begun[node] = e
-		}
-		read, err := x.row(e, begun[node])
+		read, err := calls.row(x, e)
 		// The calls in an answer tie the results of tools to the steps before them.
 		if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
 			out.Truncated++
@@ -95,6 +96,28 @@ func (x *Extractor) Extract(rows []record.Event) Extraction {
 		out.Entities = append(out.Entities, bySource(e, read.entities)...)
 	}
 	return out
+}
+
+// calls has what the rows of calls say to the rows that end them.
+type calls struct {
+	begun    map[string]*record.Event // the row that began the call of a span
+	declared declarations
+}
+
+func newCalls() calls { return calls{make(map[string]*record.Event), make(declarations)} }
+
+// row finds the entities of the next row.
+func (c calls) row(x *Extractor, e *record.Event) (rowRead, error) {
+	node := RowNodeKey(e)
+	switch {
+	case e.EventType == record.ToolStarting:
+		c.begun[node] = e
+	case e.EventType == record.EntitiesDeclared:
+		c.declared.add(e, attributesOf(e))
+	case endsCall(e.EventType) && len(c.declared) > 0:
+		return x.row(e, c.begun[node], c.declared.of(e, attributesOf(e)))
+	}
+	return x.row(e, c.begun[node], nil)
 }
 
 // rowRead is what one row gave.
@@ -113,11 +136,17 @@ type rowRead struct {
 }
 
 // row finds the entities of a row. started is the row that began the call which e ends;
-// nil where the record does not have it.
-func (x *Extractor) row(e, started *record.Event) (rowRead, error) {
+// nil where the record does not have it. pending has what the call declared, as [declared] takes it.
+func (x *Extractor) row(e, started *record.Event, pending []json.RawMessage) (rowRead, error) {
 	var read rowRead
-	if isTool(e.EventType) {
-		declared, told, err := declaredEntities(e)
+	if e.EventType == record.EntitiesDeclared {
+		read.relevant = true
+		if err := new(schema.Attributes).Read(e.Attributes); err != nil {
+			return read, err
+		}
+	}
+	if endsCall(e.EventType) {
+		declared, told, err := declared(e, pending)
 		read.relevant = err != nil || len(declared)+len(told) > 0
 		if err != nil {
 			return read, err
@@ -381,6 +410,9 @@ func selectOne(p *jsonpath.Path, object any) (node any, found bool, err error) {
 	}
 }
 
-func isTool(eventType string) bool {
-	return eventType == record.ToolStarting || eventType == record.ToolCompleted || eventType == record.ToolError
+func isTool(eventType string) bool { return eventType == record.ToolStarting || endsCall(eventType) }
+
+// endsCall reports whether rows of the type end a call of a tool.
+func endsCall(eventType string) bool {
+	return eventType == record.ToolCompleted || eventType == record.ToolError
 }

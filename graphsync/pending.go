@@ -22,7 +22,7 @@ func (x *Extractor) bears(e *record.Event) bool {
 		record.LLMResponse, record.AgentResponse:
 		return true
 	}
-	read, err := x.row(e, nil)
+	read, err := x.row(e, nil, nil)
 	return err != nil || e.IsTruncated && read.relevant || len(read.choices) > 0 ||
 		slices.ContainsFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
 }

@@ -85,18 +85,14 @@ func (x *Extractor) Tallies(rows []record.Event) (list []Tally, tools []string) 
 		list[i].Rule = c.Name
 	}
 	known := make(map[string]bool)
-	begun := make(map[string]*record.Event)
+	calls := newCalls()
 	for _, e := range inOrder(rows) {
-		node := RowNodeKey(e)
-		if e.EventType == record.ToolStarting {
-			begun[node] = e
-		}
 		if isTool(e.EventType) {
 			if name := toolName(e.Content); name != "" {
 				known[name] = true
 			}
 		}
-		read, err := x.row(e, begun[node])
+		read, err := calls.row(x, e)
 		list = tallied(list, read.rules, read.rule, err)
 	}
 	return list, slices.Sorted(maps.Keys(known))
