@@ -177,7 +177,7 @@ func readCall(started, ended *record.Event) Call {
 // [entity.Entity.Identity]. The row of a repeated call is read as the row of the first call was. A
 // row that fails is an error.
 func (x *Extractor) Found(row record.Event) (map[string]entity.Entity, error) {
-	read, err := x.row(&row, nil)
+	read, err := x.row(&row, nil, nil)
 	if err != nil {
 		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}
 	}

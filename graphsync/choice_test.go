@@ -60,25 +60,41 @@ func valuesOf(es []entity.Canonical) []string {
 	return out
 }
 
-// tool records a call of a tool that ended well.
+// tooled records a call of a tool that ended well. The entities in attrs have a row of their own.
 func (r *recorder) tooled(name string, args, result any, attrs m) *record.Event {
-	span := fmt.Sprint("X", len(r.rows))
-	start := r.add(record.ToolStarting, "", span, "A", m{"tool": name, "args": args}, nil)
-	all := m{"adk.started": start.EventID, "adk.result": "d" + span, "function_call_id": "c" + span}
+	declared, _ := attrs["entities"].([]m)
+	span, start := r.begun(name, args, declared)
+	all := m{"adk.started": start, "adk.result": "d" + span, "function_call_id": "c" + span}
 	for k, v := range attrs {
-		all[k] = v
+		if k != "entities" {
+			all[k] = v
+		}
 	}
 	return r.add(record.ToolCompleted, "", span, "A", m{"tool": name, "result": result}, all)
 }
 
-// failed records a call of a tool that failed, or that the gate refused, and what the row
-// declares.
+// failed records a call of a tool that declared a thing and failed, or that the gate refused with
+// the present values of the thing.
 func (r *recorder) failed(name string, drift bool, value string) *record.Event {
-	span := fmt.Sprint("X", len(r.rows))
-	r.add(record.ToolStarting, "", span, "A", m{"tool": name, "args": m{}}, nil)
-	e := r.add(record.ToolError, "", span, "A", m{"tool": name, "args": m{}}, m{"adk.drift": drift, "entities": []m{declares(value)}})
+	declared, attrs := []m{declares(value)}, m{}
+	if drift {
+		declared, attrs = nil, m{"adk.drift": true, "entities": declared}
+	}
+	span, start := r.begun(name, m{}, declared)
+	attrs["adk.started"] = start
+	e := r.add(record.ToolError, "", span, "A", m{"tool": name, "args": m{}}, attrs)
 	e.Status = record.StatusError
 	return e
+}
+
+// begun records the beginning of a call and what its tool declares.
+func (r *recorder) begun(name string, args any, declared []m) (span, start string) {
+	span = fmt.Sprint("X", len(r.rows))
+	start = r.add(record.ToolStarting, "", span, "A", m{"tool": name, "args": args}, nil).EventID
+	if declared != nil {
+		r.add(record.EntitiesDeclared, "", span, "A", m{"tool": name}, m{"adk.of": start, "entities": declared})
+	}
+	return span, start
 }
 
 func declares(value string) m { return m{"type": "Product", "value": value, "confidence": 1} }
@@ -125,8 +141,8 @@ func TestNotChosen(t *testing.T) {
 			r.add(record.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
 			r.tooled("find", m{}, list, nil)
 		}, []string{"a"}, []string{"c"}, "said 1"},
-		"a tool declares it":        {func(r *recorder) { r.tooled("find", m{}, list, m{"entities": []m{declares("b")}}) }, []string{"a"}, []string{"c"}, " 2"},
-		"before it fails":           {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("get", false, "b") }, []string{"a"}, []string{"c"}, " 4"},
+		"a tool declares it":        {func(r *recorder) { r.tooled("find", m{}, list, m{"entities": []m{declares("b")}}) }, []string{"a"}, []string{"c"}, " 3"},
+		"before it fails":           {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("get", false, "b") }, []string{"a"}, []string{"c"}, " 5"},
 		"a refusal for drift":       {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("buy", true, "b") }, []string{"a"}, []string{"b", "c"}, ""},
 		"another action":            {func(r *recorder) { r.tooled("find", m{}, list, nil); r.tooled("buy", items(item("b", 9)), m{}, nil) }, []string{"a"}, []string{"b", "c"}, ""},
 		"an echo of the chosen":     {func(r *recorder) { r.tooled("find", m{"max": 40}, list, nil) }, []string{"a"}, []string{}, "found 2"},

@@ -24,51 +24,79 @@ type declaration struct {
 	Confidence  *float64                `json:"confidence"`
 }
 
-// declaredEntities reads the entities that a tool declared in the attributes of its row. told are
-// the present values that the recorder wrote there when it refused a call for drift. An entity that
-// was declared before the tool failed, or before its call was refused, is no reading, because it
-// need not agree with the present.
-func declaredEntities(e *record.Event) (declared, told []entity.Entity, err error) {
+// declarations has what the tools of calls under way declared, by call: attributes.entities of each
+// of their rows, in order.
+type declarations map[string][]json.RawMessage
+
+// add keeps the entities of a row of type ENTITIES_DECLARED until the row that ends its call.
+func (d declarations) add(e *record.Event, attrs *schema.Attributes) {
+	if attrs.Entities != nil {
+		call := callKey(e, attrs.ADK.Of)
+		d[call] = append(d[call], attrs.Entities)
+	}
+}
+
+// take returns what the call has declared that e ends, once.
+func (d declarations) take(e *record.Event, attrs *schema.Attributes) []json.RawMessage {
+	call := callKey(e, attrs.ADK.Started)
+	list := d[call]
+	delete(d, call)
+	return list
+}
+
+// callKey names the call that a row is of: by the row that began it, or by the span if e does not
+// name that row.
+func callKey(e *record.Event, began string) string { return cmp.Or(began, RowNodeKey(e)) }
+
+// declared reads the entities that a tool declared in the call that end ends. pending has
+// attributes.entities of their rows. They are readings if the call ended well. An entity that was
+// declared before the tool failed, or before its call was refused, is none, because it need not
+// agree with the present.
+//
+// told are the entities in end itself: the present values that the recorder wrote there when it
+// refused a call for drift, or what a tool declared in a repeated call, which has one row alone.
+func declared(end *record.Event, pending []json.RawMessage) (declared, told []entity.Entity, err error) {
 	var row schema.Attributes
-	if err := row.Read(e.Attributes); err != nil {
+	if err := row.Read(end.Attributes); err != nil {
 		return nil, nil, err
 	}
-	if row.Entities == nil {
-		return nil, nil, nil
+	source := entity.SourceDeclared
+	if end.EventType == record.ToolError {
+		source = entity.SourceClaim
 	}
-	dec := json.NewDecoder(bytes.NewReader(row.Entities))
-	dec.DisallowUnknownFields()
-	var all []declaration
-	if err := dec.Decode(&all); err != nil {
-		return nil, nil, fmt.Errorf("declared entities: %w", err)
+	if declared, err = readEntities(pending, source); err != nil || row.Entities == nil {
+		return declared, nil, err
 	}
-	source, n := entity.SourceDeclared, len(all)
-	if e.EventType == record.ToolError {
-		if source = entity.SourceClaim; row.ADK.Drift {
-			n = min(max(row.ADK.Declared, 0), n)
-		}
+	if row.ADK.Drift {
+		source = entity.SourceDeclared
 	}
-	if declared, err = entitiesOf(all[:n], 0, source); err == nil {
-		told, err = entitiesOf(all[n:], n, entity.SourceDeclared)
-	}
+	told, err = readEntities([]json.RawMessage{row.Entities}, source)
 	return declared, told, err
 }
 
-// entitiesOf returns the entities of declarations that stand behind so many others.
-func entitiesOf(all []declaration, behind int, source entity.Source) ([]entity.Entity, error) {
-	list := make([]entity.Entity, len(all))
+// readEntities reads lists of declarations, which must not contradict each other.
+func readEntities(lists []json.RawMessage, source entity.Source) (out []entity.Entity, err error) {
 	first := make(map[thing]entity.Entity)
-	for i, d := range all {
-		list[i] = entity.Entity{
-			Type: d.Type, Value: d.Value, Norm: d.Norm, Attributes: d.Attributes, ArtifactURI: d.ArtifactURI,
-			Confidence: 1, Source: source,
+	for _, list := range lists {
+		dec := json.NewDecoder(bytes.NewReader(list))
+		dec.DisallowUnknownFields()
+		var all []declaration
+		if err := dec.Decode(&all); err != nil {
+			return nil, fmt.Errorf("declared entities: %w", err)
 		}
-		if d.Confidence != nil {
-			list[i].Confidence = *d.Confidence
-		}
-		if err := cmp.Or(list[i].Validate(), agree(first, list[i])); err != nil {
-			return nil, fmt.Errorf("declared entity %d: %w", behind+i+1, err)
+		for _, d := range all {
+			e := entity.Entity{
+				Type: d.Type, Value: d.Value, Norm: d.Norm, Attributes: d.Attributes, ArtifactURI: d.ArtifactURI,
+				Confidence: 1, Source: source,
+			}
+			if d.Confidence != nil {
+				e.Confidence = *d.Confidence
+			}
+			if err := cmp.Or(e.Validate(), agree(first, e)); err != nil {
+				return nil, fmt.Errorf("declared entity %d: %w", len(out)+1, err)
+			}
+			out = append(out, e)
 		}
 	}
-	return list, nil
+	return out, nil
 }

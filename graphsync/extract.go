@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -40,18 +41,6 @@ func (e *RowError) Error() string {
 // Unwrap returns Err.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// Entities come from the declarations of tools and from the rules. Both are exact: a row that
-// contradicts its rule fails as a whole, and other rows are not affected.
-//
-// A failed tool has no result. Rules over results skip TOOL_COMPLETED rows with the status ERROR,
-// and those whose result is null or an object with "error" alone. The framework reports a failed or
-// a refused call so.
-//
-// An entity that one source has several times in one row is one. Declarations come first, then the
-// rules in their order; the later one wins, attribute by attribute, and the confidence is the
-// greatest. Declarations, or matches of one rule, that contradict each other are an error. The
-// exception is the numbers of an action: they say how many are wanted.
-
 // rowRead is what one row gave.
 type rowRead struct {
 	entities []entity.Entity
@@ -68,11 +57,32 @@ type rowRead struct {
 }
 
 // row finds the entities of a row. started is the row that began the call which e ends;
-// nil where the record does not have it.
-func (x *Extractor) row(e, started *record.Event) (rowRead, error) {
+// nil where the record does not have it. pending has what the call declared, as [declared] takes it.
+//
+// Entities come from the declarations of tools and from the rules. Both are exact: a row that
+// contradicts its rule fails as a whole, and other rows are not affected.
+//
+// What a tool declares stands in rows before the one that ends its call. It counts as if it stood in
+// that one, and not at all if the call never ended.
+//
+// A failed tool has no result. Rules over results skip TOOL_COMPLETED rows with the status ERROR,
+// and those whose result is null or an object with "error" alone. The framework reports a failed or
+// a refused call so.
+//
+// An entity that one source has several times in one row is one. Declarations come first, then the
+// rules in their order; the later one wins, attribute by attribute, and the confidence is the
+// greatest. Declarations, or matches of one rule, that contradict each other are an error. The
+// exception is the numbers of an action: they say how many are wanted.
+func (x *Extractor) row(e, started *record.Event, pending []json.RawMessage) (rowRead, error) {
 	var read rowRead
-	if isTool(e.EventType) {
-		declared, told, err := declaredEntities(e)
+	if e.EventType == record.EntitiesDeclared {
+		read.relevant = true
+		if err := new(schema.Attributes).Read(e.Attributes); err != nil {
+			return read, err
+		}
+	}
+	if endsCall(e.EventType) {
+		declared, told, err := declared(e, pending)
 		read.relevant = err != nil || len(declared)+len(told) > 0
 		if err != nil {
 			return read, err
@@ -336,6 +346,9 @@ func selectOne(p *jsonpath.Path, object any) (node any, found bool, err error) {
 	}
 }
 
-func isTool(eventType string) bool {
-	return eventType == record.ToolStarting || eventType == record.ToolCompleted || eventType == record.ToolError
+func isTool(eventType string) bool { return eventType == record.ToolStarting || endsCall(eventType) }
+
+// endsCall reports whether rows of the type end a call of a tool.
+func endsCall(eventType string) bool {
+	return eventType == record.ToolCompleted || eventType == record.ToolError
 }

@@ -213,7 +213,6 @@ func TestExtractRules(t *testing.T) {
 }
 
 func TestDeclaredEntities(t *testing.T) {
-	declared := row(t, record.ToolCompleted, `{"tool":"t","result":{}}`)
 	tests := []struct {
 		attributes string
 		want       []string
@@ -234,12 +233,15 @@ func TestDeclaredEntities(t *testing.T) {
 		{`{"entities":[{"type":"Product","value":"x","attributes":{"price":5}}]}`, nil, "declared entities"},
 		{`{"entities":`, nil, "attributes are not a JSON object"},
 		{`[]`, nil, "attributes are not a JSON object"},
+		{``, []string{}, ""},
 	}
 	for _, tt := range tests {
+		declared, ended := row(t, record.EntitiesDeclared, `{"tool":"t"}`), row(t, record.ToolCompleted, `{"tool":"t","result":{}}`)
 		declared.Attributes = []byte(tt.attributes)
-		got := (*graphsync.Extractor)(nil).Extract([]record.Event{declared})
+		ended.EventID, ended.Seq = "e2", 2
+		got := (*graphsync.Extractor)(nil).Extract([]record.Event{declared, ended})
 		if tt.fail != "" {
-			if len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
+			if len(got.Failed) != 1 || len(got.Entities) != 0 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
 				t.Errorf("%s: failed %v, want %s", tt.attributes, got.Failed, tt.fail)
 			}
 			continue
@@ -247,9 +249,67 @@ func TestDeclaredEntities(t *testing.T) {
 		diff(t, "failed", 0, len(got.Failed))
 		diff(t, "entities", tt.want, shown(got.Entities))
 	}
-	declared.Attributes = nil
-	if got := (*graphsync.Extractor)(nil).Extract([]record.Event{declared}); len(got.Failed) != 0 {
-		t.Errorf("NULL attributes: %v", got.Failed)
+}
+
+// What a tool declares counts from the row on that ends its call, and as that row says.
+func TestDeclaredInACall(t *testing.T) {
+	thing := func(value string) m { return m{"type": "Thing", "value": value} }
+	for name, test := range map[string]struct {
+		rows func(r *recorder)
+		want []string // with the number of the row
+		fail string
+	}{
+		"a call that ends well": {func(r *recorder) {
+			span, start := r.begun("t", m{}, []m{thing("x"), thing("y")})
+			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
+		}, []string{"3 Thing x (declared 1)", "3 Thing y (declared 1)"}, ""},
+		"a call that fails": {func(r *recorder) { r.failed("t", false, "x") }, []string{"3 Product x (claim 1)"}, ""},
+		"a refusal for drift": {func(r *recorder) {
+			span, start := r.begun("t", m{}, []m{thing("x")})
+			r.add(record.ToolError, "", span, "A", m{"tool": "t", "args": m{}}, m{"adk.started": start, "adk.drift": true, "entities": []m{thing("y")}})
+		}, []string{"3 Thing x (claim 1)", "3 Thing y (declared 1)"}, ""},
+		"a call without an end": {func(r *recorder) { r.begun("t", m{}, []m{thing("x")}) }, []string{}, ""},
+		"two rows, with another call at once": {func(r *recorder) {
+			span, start := r.begun("t", m{}, []m{thing("x")})
+			other, began := r.begun("t", m{}, []m{thing("z")})
+			r.add(record.EntitiesDeclared, "", span, "A", m{"tool": "t"}, m{"adk.of": start, "entities": []m{thing("y")}})
+			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
+			r.add(record.ToolError, "", other, "A", m{"tool": "t", "args": m{}}, m{"adk.started": began})
+		}, []string{"6 Thing x (declared 1)", "6 Thing y (declared 1)", "7 Thing z (claim 1)"}, ""},
+		"two rows that contradict each other": {func(r *recorder) {
+			of := func(n string) m {
+				return m{"type": "Thing", "value": "x", "attributes": m{"reach": m{"kind": "number", "value": n}}}
+			}
+			span, start := r.begun("t", m{}, []m{of("5")})
+			r.add(record.EntitiesDeclared, "", span, "A", m{"tool": "t"}, m{"adk.of": start, "entities": []m{of("6")}})
+			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
+		}, []string{}, "declared entity 2: Thing x has the reach 6 here and 5 before"},
+		"a call whose beginning is not on record": {func(r *recorder) {
+			r.add(record.EntitiesDeclared, "", "X", "A", m{"tool": "t"}, m{"entities": []m{thing("x")}})
+			r.add(record.ToolCompleted, "", "X", "A", m{"tool": "t", "result": m{}}, nil)
+		}, []string{"2 Thing x (declared 1)"}, ""},
+		"rows of one instant, without numbers": {func(r *recorder) {
+			span, start := r.begun("t", m{}, []m{thing("x")})
+			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
+			r.rows[1], r.rows[2] = r.rows[2], r.rows[1]
+			for i := range r.rows {
+				r.rows[i].Seq, r.rows[i].Timestamp = 0, baseTime
+			}
+		}, []string{"3 Thing x (declared 1)"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{t: t, run: "1"}
+			test.rows(r)
+			found := compile(t, nil).Extract(r.rows)
+			got := []string{}
+			for _, e := range found.Entities {
+				got = append(got, strings.TrimLeft(e.EventID, "0")+" "+show(e))
+			}
+			diff(t, "entities", test.want, got)
+			if fail := fmt.Sprint(found.Failed); (len(found.Failed) > 0) != (test.fail != "") || !strings.Contains(fail, test.fail) {
+				t.Errorf("failed %s, want %q", fail, test.fail)
+			}
+		})
 	}
 }
 
@@ -259,17 +319,19 @@ func TestOneEntityPerSpan(t *testing.T) {
 		{Name: "result", Tool: "t", Type: "Product", Value: "$.p", Confidence: 0.4, Attributes: map[string]config.Attribute{"status": {Path: "$.s", Optional: true}, "price": {Path: "$.price", Optional: true}}},
 	}
 	start := row(t, record.ToolStarting, `{"tool":"t","args":{"p":"Reels"}}`)
-	start.Attributes = []byte(`{"entities":[{"type":"Product","value":"Reels","confidence":0.2,"attributes":{"reach":{"kind":"number","value":"5"},"status":{"kind":"text","value":"old"}}}]}`)
+	declared := row(t, record.EntitiesDeclared, `{"tool":"t"}`)
+	declared.Attributes = []byte(`{"entities":[{"type":"Product","value":"Reels","confidence":0.2,"attributes":{"reach":{"kind":"number","value":"5"},"status":{"kind":"text","value":"old"}}}]}`)
+	declared.EventID, declared.Seq = "e2", 2
 	end := row(t, record.ToolCompleted, `{"tool":"t","result":{"p":"Reels","s":"new"}}`)
-	end.EventID, end.Seq, end.Timestamp = "e2", 2, baseTime+5
+	end.EventID, end.Seq, end.Timestamp = "e3", 3, baseTime+5
 	elsewhere := end
-	elsewhere.EventID, elsewhere.Seq, elsewhere.SpanID = "e3", 3, "span2"
+	elsewhere.EventID, elsewhere.Seq, elsewhere.SpanID = "e4", 4, "span2"
 
-	rows := []record.Event{elsewhere, end, start}
+	rows := []record.Event{elsewhere, end, declared, start}
 	found := compile(t, rules).Extract(rows)
 	diff(t, "entities, one per row and source", []string{
-		"Product Reels (declared 0.2) reach=number:5 status=text:old",
 		"Product Reels (action 0.9)",
+		"Product Reels (declared 0.2) reach=number:5 status=text:old",
 		"Product Reels (rule 0.4) status=text:new",
 		"Product Reels (rule 0.4) status=text:new",
 	}, shown(found.Entities))
@@ -281,7 +343,7 @@ func TestOneEntityPerSpan(t *testing.T) {
 		"Product Reels (rule 0.9) reach=number:5 status=text:new",
 		"Product Reels (rule 0.4) status=text:new",
 	}, shown(got))
-	if e := got[0]; e.EventID != "e2" || e.SeenAt.UnixMicro() != baseTime+5 || e.SpanID != "span1" {
+	if e := got[0]; e.EventID != "e3" || e.SeenAt.UnixMicro() != baseTime+5 || e.SpanID != "span1" {
 		t.Errorf("entity %+v", e)
 	}
 }
@@ -313,7 +375,7 @@ func FuzzExtract(f *testing.F) {
 	f.Add([]byte(`{"tool":"provision_campaign","args":{"budget":"$5"}}`), []byte(`null`))
 	f.Add([]byte(nil), []byte(nil))
 	f.Fuzz(func(t *testing.T, content, attributes []byte) {
-		for _, eventType := range []string{record.ToolStarting, record.ToolCompleted, record.LLMResponse} {
+		for _, eventType := range []string{record.ToolStarting, record.EntitiesDeclared, record.ToolCompleted, record.LLMResponse} {
 			e := record.Event{EventID: "e", EventType: eventType, Content: content, Attributes: attributes, LatencyMS: content}
 			got := x.Extract([]record.Event{e})
 			if len(got.Failed)+len(got.Extracted) != 1 {

@@ -40,7 +40,7 @@ func (x *Extractor) named(d Decision) ([]entity.Entity, map[string][]string, err
 		return nil, nil, err
 	}
 	row := record.Event{EventType: record.ToolStarting, Content: content, Status: record.StatusOK}
-	read, err := x.row(&row, nil)
+	read, err := x.row(&row, nil, nil)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
 	}

@@ -143,6 +143,13 @@ func (l *spans) add(e *record.Event, key string, attrs *schema.Attributes, found
 	l.rows, l.of = append(l.rows, e), append(l.of, i)
 }
 
+// find adds what a model found in the row at a place.
+func (l *spans) find(place int, found []entity.Entity) {
+	for _, en := range found {
+		l.seen = append(l.seen, sighting{en, place})
+	}
+}
+
 // node returns the node of the span.
 func (s *span) node() TechNode {
 	n := s.TechNode
@@ -161,6 +168,10 @@ func (s *span) parentKey() string {
 }
 
 func (s *span) add(e *record.Event, pos int, attrs *schema.Attributes) {
+	if e.EventType == record.EntitiesFound { // long after the step
+		s.EventTypes, s.EventIDs = append(s.EventTypes, e.EventType), append(s.EventIDs, e.EventID)
+		return
+	}
 	at := e.Time()
 	s.last = pos
 	if at.Before(s.Start) {

@@ -69,13 +69,15 @@ func rank(eventType string) int {
 		return 5
 	case record.ToolStarting:
 		return 6
-	case record.ToolCompleted, record.ToolError:
+	case record.EntitiesDeclared:
 		return 7
-	case record.AgentCompleted, record.AgentError:
-		return 9
-	case record.InvocationCompleted, record.InvocationError:
-		return 10
-	default:
+	case record.ToolCompleted, record.ToolError:
 		return 8
+	case record.AgentCompleted, record.AgentError:
+		return 10
+	case record.InvocationCompleted, record.InvocationError:
+		return 11
+	default:
+		return 9
 	}
 }

@@ -88,8 +88,6 @@ func TestSources(t *testing.T) {
 		{"node that is an agent", content(record.NodeOutput), record.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/root@1"}}, entity.SourceClaim},
 		{"input that was taken", content(record.HITLInputRequestCompleted), record.HITLInputRequestCompleted, m{"v": "x"}, m{"adk.accepted": true}, entity.SourceRule},
 		{"input that was not", content(record.HITLInputRequestCompleted), record.HITLInputRequestCompleted, m{"v": "x"}, nil, entity.SourceClaim},
-		{"declared", nil, record.ToolCompleted, result, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceDeclared},
-		{"declared and failed", nil, record.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceClaim},
 		{"refused for drift", nil, record.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}, "adk.drift": true}, entity.SourceDeclared},
 	}
 	for _, test := range tests {

@@ -6,6 +6,7 @@ package graphsync
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,14 +26,15 @@ type Session struct {
 	at     map[string]int // place in rows by event id
 
 	// begun has the latest row that began a call, by the key of its span.
-	begun   map[string]*begun
-	results []*result              // by number, from 1
-	bearing map[string]*result     // by the id of the row that brought it
-	same    map[answer]*sameAnswer // by call id and digest
-	calls   []*modelCall
-	named   map[string][]*modelCall // by name
-	runs    map[string]*sessionRun
-	order   []*sessionRun // by their first rows
+	begun    map[string]*begun
+	declared declarations           // of calls under way
+	results  []*result              // by number, from 1
+	bearing  map[string]*result     // by the id of the row that brought it
+	same     map[answer]*sameAnswer // by call id and digest
+	calls    []*modelCall
+	named    map[string][]*modelCall // by name
+	runs     map[string]*sessionRun
+	order    []*sessionRun // by their first rows
 
 	things  map[string]*seenThing // by the identity of the thing
 	choices map[string][]*Choice  // by the identity of the thing
@@ -152,7 +154,7 @@ type rest interface {
 
 func newSession(x *Extractor) *Session {
 	return &Session{
-		x: x, at: make(map[string]int), begun: make(map[string]*begun), bearing: make(map[string]*result), same: make(map[answer]*sameAnswer),
+		x: x, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), bearing: make(map[string]*result), same: make(map[answer]*sameAnswer),
 		named: make(map[string][]*modelCall), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
 		choices: make(map[string][]*Choice), found: make(map[string][]*sighted),
 	}
@@ -194,6 +196,12 @@ func (s *Session) add(e *record.Event, others rest) error {
 	case record.ToolStarting:
 		row := *e // and not the memory of the rows around it
 		s.begun[node] = &begun{id: e.EventID, row: &row}
+	case record.EntitiesDeclared:
+		s.declared.add(e, attrs)
+	case record.EntitiesFound:
+		if err := s.find(e, attrs, others); err != nil {
+			return err
+		}
 	case record.LLMResponse:
 		if !attrs.ADK.Partial {
 			s.modelCall(e, attrs)
@@ -219,7 +227,11 @@ func (s *Session) add(e *record.Event, others rest) error {
 	if endsReading(e, attrs) {
 		r = s.result(e, attrs, start, run)
 	}
-	read, err := s.x.row(e, start)
+	var pending []json.RawMessage
+	if endsCall(e.EventType) {
+		pending = s.declared.take(e, attrs)
+	}
+	read, err := s.x.row(e, start, pending)
 	s.counts.Rules = tallied(s.counts.Rules, read.rules, read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
 	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
@@ -237,6 +249,33 @@ func (s *Session) add(e *record.Event, others rest) error {
 	}
 	if s.spans != nil {
 		s.spans.add(e, node, attrs, seen)
+	}
+	return nil
+}
+
+// find adds what a model found in another row of the session. It counts from that row on.
+func (s *Session) find(e *record.Event, attrs *schema.Attributes, others rest) error {
+	at, known := s.at[attrs.ADK.Of]
+	if !known {
+		return nil
+	}
+	row, ok, err := others.row(attrs.ADK.Of)
+	if err != nil || !ok {
+		return err
+	}
+	found, err := readEntities([]json.RawMessage{attrs.Entities}, entity.SourceModel)
+	if err != nil {
+		s.failed(1, (&RowError{EventID: e.EventID, Err: err}).Error())
+		return nil
+	}
+	found = mergeRow(placed(&row, RowNodeKey(&row), found))
+	for _, en := range found {
+		key := en.Identity()
+		s.found[key] = append(s.found[key], &sighted{Entity: en, row: s.rows[at].seq})
+		s.bytes += sizeOfSighting
+	}
+	if s.spans != nil {
+		s.spans.find(at, found)
 	}
 	return nil
 }
@@ -268,7 +307,7 @@ func (s *Session) failed(n int, err string) {
 
 // started returns the row that began the call which e ends; nil where the record does not say it.
 func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string, others rest) (*record.Event, error) {
-	if e.EventType != record.ToolCompleted && e.EventType != record.ToolError {
+	if !endsCall(e.EventType) {
 		return nil, nil
 	}
 	b, id := s.begun[node], attrs.ADK.Started

@@ -252,10 +252,10 @@ func (s *Session) idle(rows []record.Event, d Decision) bool {
 func (x *Extractor) bears(e *record.Event) bool {
 	switch e.EventType {
 	case record.ToolCompleted, record.ToolError, record.NodeOutput, record.HITLInputRequestCompleted, record.ToolResultRewritten,
-		record.LLMResponse, record.AgentResponse:
+		record.LLMResponse, record.AgentResponse, record.EntitiesFound:
 		return true
 	}
-	read, err := x.row(e, nil)
+	read, err := x.row(e, nil, nil)
 	return err != nil || e.IsTruncated && read.relevant || len(read.choices) > 0 ||
 		slices.ContainsFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
 }

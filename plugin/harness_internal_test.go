@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,6 +29,8 @@ func (d *discard) Append(e record.Event) bool {
 	d.bytes += len(e.Content) + len(e.Attributes)
 	return true
 }
+
+func (*discard) Commit(context.Context, string) error { return nil }
 
 type noArgs struct{}
 

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"context"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -27,6 +28,9 @@ type Sink interface {
 	// wait for room; then rows of the same run wait for one another. It returns false
 	// when the row had to be dropped, which the sink counts.
 	Append(record.Event) bool
+	// Commit waits until a row that Append took is stored, without waiting for further rows. The
+	// error says why the row is not stored, or not yet.
+	Commit(ctx context.Context, eventID string) error
 }
 
 // Config has the parts that a [Recorder] writes to.

@@ -176,9 +176,10 @@ type Call struct {
 	tracked          bool
 	// args is the digest of the arguments that the call began with.
 	args digestOf
-	// entities are those that the call declared, as JSON, and declared how many.
-	entities []byte
-	declared int64
+	// declaring is held while a row with entities is handed to the sink: such rows stand before the
+	// row that ends the call. So done is set under this lock too. declared is the size of the entities.
+	declaring sync.Mutex
+	declared  int
 	// failed is the error of the tool, which another plugin may turn into a result.
 	failed error
 	// confirmation is the note about the confirmation that the call asked for, confirmationSpan the

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -20,6 +21,8 @@ import (
 type typesSink []string
 
 func (s *typesSink) Append(e record.Event) bool { *s = append(*s, e.EventType); return true }
+
+func (*typesSink) Commit(context.Context, string) error { return nil }
 
 // A call that goes on when its run ends, as one of a branch that nobody waits for, is
 // closed once and does not begin again.

@@ -135,15 +135,16 @@ func (rec *Recorder) EndTool(ctx agent.Context, r *Run, c *Call, t tool.Tool, ar
 
 // endTool writes the one row that ends a tool call.
 func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result map[string]any, err error, end End) {
+	c.declaring.Lock()
 	r.mu.Lock()
-	if c.done {
-		r.mu.Unlock()
+	done, child := c.done, c.child
+	c.done = true
+	r.mu.Unlock()
+	c.declaring.Unlock()
+	if done {
 		return
 	}
-	c.done = true
-	entities, declared, child := c.entities, c.declared, c.child
-	r.mu.Unlock()
-	entities, drift := rec.told(entities, end.Told)
+	told := rec.told(end.Told)
 
 	now := rec.now()
 	kind := "" // of the error in a result
@@ -162,11 +163,8 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 	b := body{
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("call_id", c.ID)
-			if drift {
+			if len(told) > 0 {
 				d.Bool("drift", true)
-				if declared > 0 {
-					d.Int("declared", declared)
-				}
 			}
 			if c.startRow != (rowID{}) {
 				id := c.startRow.digits()
@@ -184,11 +182,8 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 			}
 		},
 		attrs: func(d jsonenc.Doc) {
-			if len(entities) > 0 {
-				d.Key("entities")
-				d.Open('[')
-				d.Raw(entities)
-				d.Close(']')
+			if len(told) > 0 {
+				writeEntities(d, told)
 			}
 			d.OptStr("error_type", kind)
 		},

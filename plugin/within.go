@@ -57,8 +57,9 @@ type Apart interface {
 	// NeedsRun is called when the tool does something that needs a run: it calls a guarded
 	// tool, or an agent.
 	NeedsRun()
-	// Declare takes the JSON of an entity that the tool declares.
-	Declare(entity []byte) error
+	// Declare takes entities that the tool declares, JSON with commas between them. It takes all of
+	// them or, with an error, none.
+	Declare(entities []byte) error
 }
 
 // apart returns the call outside of any run that ctx belongs to, nil for any other context. It also

@@ -3,7 +3,7 @@
 
 package record
 
-// Values of the event_type column: the 28 names of the Python plugin and the three of
+// Values of the event_type column: the 28 names of the Python plugin and the five of
 // our own at the end.
 const (
 	UserMessageReceived  = "USER_MESSAGE_RECEIVED"
@@ -43,6 +43,10 @@ const (
 	// ToolResultRewritten is a result of a tool that models read otherwise than the row
 	// says that ended the call.
 	ToolResultRewritten = "TOOL_RESULT_REWRITTEN"
+	// EntitiesDeclared are the entities that a tool declared while its call went on.
+	EntitiesDeclared = "ENTITIES_DECLARED"
+	// EntitiesFound are the entities that a model found in another row later.
+	EntitiesFound = "ENTITIES_FOUND"
 )
 
 // EventTypes returns every value that the event_type column can have, in the order
@@ -56,6 +60,6 @@ func EventTypes() []string {
 		HITLConfirmationRequest, HITLConfirmationRequestCompleted,
 		HITLCredentialRequest, HITLCredentialRequestCompleted,
 		HITLInputRequest, HITLInputRequestCompleted,
-		WorldChangeCheck, ArtifactDelta, ToolResultRewritten,
+		WorldChangeCheck, ArtifactDelta, ToolResultRewritten, EntitiesDeclared, EntitiesFound,
 	}
 }

@@ -181,8 +181,8 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 		case n > 0:
 			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i, len(sessions), printable(s.ID), n)
 		}
-		if n := len(g.Graphs[0].Failed); n > 0 {
-			a.note("%d steps of %s have rows that could not be read by the rules; their entities were kept", n, s.ID)
+		if n := g.Graphs[0].Failed; n > 0 {
+			a.note("%d rows of %s could not be read by the rules, and give no entities", n, s.ID)
 		}
 	}
 	fmt.Fprintf(a.stdout, "%d sessions, %d bytes sent\n", len(sessions)-failed, bytes)

@@ -107,7 +107,7 @@ func JournalGraph(ctx context.Context, j *journal.Journal, sessions *graphsync.S
 	if err != nil {
 		return warehouse.SessionGraph{}, err
 	}
-	out, err := warehouse.NewSessionGraph(s, folded.Graph())
+	out, err := warehouse.NewSessionGraph(s, folded)
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", errGraph, err)
 	}

@@ -124,7 +124,7 @@ func (d *Dataset) SessionGraphs(ctx context.Context, sessions []record.Session, 
 				out := SessionGraphs{Session: read.Session}
 				var g warehouse.SessionGraph
 				if err == nil {
-					g, err = warehouse.NewSessionGraph(read.Session, graphsync.Fold(x, read.Rows).Graph())
+					g, err = warehouse.NewSessionGraph(read.Session, graphsync.Fold(x, read.Rows))
 				}
 				if err == nil {
 					g.Writer, g.Version = warehouse.WriterDataset, known.Version

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -182,6 +184,29 @@ func (j *Journal) Waiting(s record.Session) (rows []record.Event, known bool) {
 func (j *Journal) Flush(ctx context.Context) error {
 	if err := j.w.do(ctx, nil); err != nil {
 		return fmt.Errorf("journal: flush: %w", err)
+	}
+	return nil
+}
+
+// errNotStored is why a row that was accepted is not in the file.
+var errNotStored = errors.New("the row was dropped because the queue was full, or SQLite refused it; Stats and the log say which")
+
+// Commit commits the rows accepted before the call, and returns nil if the row with the event id is
+// committed then, as safe as the Durability promises. If the commit fails, or ctx ends first, the
+// rows stay queued as with [Journal.Flush].
+func (j *Journal) Commit(ctx context.Context, eventID string) error {
+	stored := false
+	err := j.w.join(ctx, j.w.level, func(conn *sqlite.Conn) error {
+		return query(conn, selectStoredSQL, func(b *binder) { b.text(eventID) }, func(*sqlite.Stmt) error {
+			stored = true
+			return nil
+		})
+	})
+	if err == nil && !stored {
+		err = errNotStored
+	}
+	if err != nil {
+		return fmt.Errorf("journal: row %s: %w", eventID, err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@
 package rowtest
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -27,6 +28,9 @@ func (s *Sink) Append(e record.Event) bool {
 	s.rows = append(s.rows, e)
 	return true
 }
+
+// Stored reports that a row is stored.
+func (*Sink) Commit(context.Context, string) error { return nil }
 
 // Rows returns the rows so far, in their order.
 func (s *Sink) Rows() []record.Event {
@@ -65,6 +69,9 @@ type Dropped struct{}
 
 // Append takes a row.
 func (Dropped) Append(record.Event) bool { return true }
+
+// Stored reports that a row is stored.
+func (Dropped) Commit(context.Context, string) error { return nil }
 
 // Of returns the rows of a type.
 func Of(rows []record.Event, typ string) (out []record.Event) {

@@ -14,7 +14,7 @@ import (
 // explains each.
 type Attributes struct {
 	ADK           ADK             `json:"adk"`
-	Entities      json.RawMessage `json:"entities"` // that the tool declared
+	Entities      json.RawMessage `json:"entities"`
 	FunctionCalls []FunctionCall  `json:"function_calls"`
 	Model         string          `json:"model"`
 	ModelVersion  string          `json:"model_version"`
@@ -57,11 +57,10 @@ type ADK struct {
 	} `json:"read"`
 
 	// Calls: how they ended, and whether they can be repeated.
-	Args     json.RawMessage            `json:"args"`
-	State    map[string]json.RawMessage `json:"state"`
-	Replay   string                     `json:"replay"` // [ReplayReady], or why not
-	Drift    bool                       `json:"drift"`
-	Declared int                        `json:"declared"`
+	Args   json.RawMessage            `json:"args"`
+	State  map[string]json.RawMessage `json:"state"`
+	Replay string                     `json:"replay"` // [ReplayReady], or why not
+	Drift  bool                       `json:"drift"`
 
 	// Approvals.
 	ApprovalID    string `json:"approval_id"`

@@ -19,7 +19,8 @@ func IsApproval(eventType string) bool {
 // and whether from their content.
 func Evidence(eventType string) (rows, content bool) {
 	switch eventType {
-	case record.UserMessageReceived, record.ToolStarting, record.ToolCompleted, record.ToolError:
+	case record.UserMessageReceived, record.ToolStarting, record.ToolCompleted, record.ToolError,
+		record.EntitiesDeclared, record.EntitiesFound:
 		return true, true
 	case record.AgentStarting, record.AgentCompleted, record.AgentError, record.LLMRequest, record.LLMResponse, record.LLMError:
 		return true, false

@@ -58,6 +58,8 @@ type SessionGraph struct {
 	ReadTo time.Time
 
 	Nodes []NodeRow
+	// Failed counts the rows that gave no entities because of an error. It is for people.
+	Failed int
 }
 
 // NewSessionGraph makes the graph of a session for a dataset. Day is the day of the first
@@ -67,8 +69,8 @@ type SessionGraph struct {
 //
 // Edges, entities and checks stand in the step that they belong to. An entity or a check
 // of a step that the graph does not have is left out.
-func NewSessionGraph(s record.Session, g *graphsync.Graph) (SessionGraph, error) {
-	out := SessionGraph{Session: s}
+func NewSessionGraph(s record.Session, folded *graphsync.Session) (SessionGraph, error) {
+	g, out := folded.Graph(), SessionGraph{Session: s, Failed: folded.Counts().Failed}
 	at := make(map[string]int) // places of nodes by key
 	tools := make(map[string]string)
 	for i, n := range g.Nodes() {

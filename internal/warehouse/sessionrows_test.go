@@ -46,8 +46,11 @@ func rowsOf(t *testing.T, rows []record.Event) warehouse.SessionGraph {
 // A step that sees an entity before and after a request has what it knew before in its
 // row too.
 func TestSightingsOfAStep(t *testing.T) {
-	see := func(price string) string {
-		return `{"entities":[{"type":"Product","value":"Routes","attributes":{"price":{"kind":"money","value":"` + price + `","currency":"USD"}}}]}`
+	sees := func(second int, price string) []record.Event {
+		declared := eventAt(second, record.EntitiesDeclared, "x", "a", `{}`, fmt.Sprintf(`{"adk":{"of":"s%d"},"entities":[
+			{"type":"Product","value":"Routes","attributes":{"price":{"kind":"money","value":%q,"currency":"USD"}}}]}`, second, price))
+		declared.EventID = "d" + declared.EventID
+		return []record.Event{declared, eventAt(second, record.ToolCompleted, "x", "a", `{}`, fmt.Sprintf(`{"adk":{"started":"s%d"}}`, second))}
 	}
 	money := func(price string) string {
 		return `{"price":{"kind":"money","value":"` + price + `","currency":"USD"}}`
@@ -64,21 +67,15 @@ func TestSightingsOfAStep(t *testing.T) {
 	}{
 		{
 			name: "once", last: 1, now: money("1"),
-			rows: []record.Event{eventAt(1, record.ToolStarting, "x", "a", `{}`, see("1")), eventAt(2, record.ToolCompleted, "x", "a", `{}`, `{}`)},
+			rows: append(sees(1, "1"), eventAt(2, record.ToolCompleted, "x", "a", `{}`, `{}`)),
 		},
 		{
 			name: "before and after a request", last: 3, now: money("2"), want: []string{sighting(1, "1")},
-			rows: []record.Event{
-				eventAt(1, record.ToolStarting, "x", "a", `{}`, see("1")), eventAt(2, record.HITLConfirmationRequest, "x", "a", `{}`, `{}`),
-				eventAt(3, record.ToolCompleted, "x", "a", `{}`, see("2")),
-			},
+			rows: slices.Concat(sees(1, "1"), []record.Event{eventAt(2, record.HITLConfirmationRequest, "x", "a", `{}`, `{}`)}, sees(3, "2")),
 		},
 		{
 			name: "three times", last: 4, now: money("3"), want: []string{sighting(1, "1"), sighting(2, "2")},
-			rows: []record.Event{
-				eventAt(4, record.ToolCompleted, "x", "a", `{}`, see("3")), eventAt(1, record.ToolStarting, "x", "a", `{}`, see("1")),
-				eventAt(2, record.ToolStarting, "x", "a", `{}`, see("2")),
-			},
+			rows: slices.Concat(sees(4, "3"), sees(1, "1"), sees(2, "2")),
 		},
 	}
 	for _, c := range cases {

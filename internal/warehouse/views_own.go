@@ -30,6 +30,8 @@ func callID() contract.Column {
 
 func content(name, typ string) contract.Column { return value(name, typ, "content", "$."+name) }
 
+func entities() contract.Column { return document("entities", "attributes", "$.entities") }
+
 func totalMS() contract.Column { return value("total_ms", "INT64", "latency_ms", "$.total_ms") }
 
 // everyView are the last columns of every typed view: a session id is unique only in an
@@ -41,7 +43,6 @@ func everyView() []contract.Column {
 // ownColumns are the columns that follow those of the Python plugin, by the suffix of
 // the view.
 func ownColumns() map[string][]contract.Column {
-	entities := document("entities", "attributes", "$.entities")
 	return map[string][]contract.Column{
 		"user_message_received": {content("text_summary", "STRING")},
 		"invocation_completed":  {totalMS(), adk("unfinished", "BOOL")},
@@ -56,8 +57,8 @@ func ownColumns() map[string][]contract.Column {
 		},
 		"llm_response":              {document("function_calls", "attributes", "$.function_calls"), adk("short_circuited", "BOOL"), adk("partial", "BOOL")},
 		"tool_starting":             {callID()},
-		"tool_completed":            {callID(), adk("waited_ms", "INT64"), entities},
-		"tool_error":                {callID(), value("error_type", "STRING", "attributes", "$.error_type"), entities},
+		"tool_completed":            {callID(), adk("waited_ms", "INT64")},
+		"tool_error":                {callID(), value("error_type", "STRING", "attributes", "$.error_type"), entities()},
 		"tool_paused":               {adk("confirmation_id", "STRING"), adk("interrupt_id", "STRING")},
 		"state_delta":               {adk("source_event_id", "STRING")},
 		"hitl_confirmation_request": confirmation(),
@@ -103,5 +104,9 @@ func ownViews() []TypedView {
 			value("tool_name", "STRING", "content", "$.tool"), callID(),
 			value("ended_event_id", "STRING", "attributes", "$.adk.of"), value("result_digest", "STRING", "attributes", "$.adk.result"),
 		}},
+		{Suffix: "entities_declared", Columns: []contract.Column{
+			value("tool_name", "STRING", "content", "$.tool"), callID(), value("started_event_id", "STRING", "attributes", "$.adk.of"), entities(),
+		}},
+		{Suffix: "entities_found", Columns: []contract.Column{value("found_in_event_id", "STRING", "attributes", "$.adk.of"), entities()}},
 	}
 }

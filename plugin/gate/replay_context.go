@@ -84,18 +84,18 @@ func (p *replay) endedLocked() bool { return p.over || p.ctx.Err() != nil }
 func (p *replay) NeedsRun() { _ = p.forbid("calls a guarded tool, or an agent") }
 
 // Declare implements [plugin.Apart].
-func (p *replay) Declare(e []byte) error {
+func (p *replay) Declare(entities []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.endedLocked():
 		return plugin.ErrNoCall
-	case len(p.entities)+len(e) > plugin.MaxDeclared:
+	case len(p.entities)+len(entities) > plugin.MaxDeclared:
 		return errTooManyDeclared
 	case len(p.entities) > 0:
 		p.entities = append(p.entities, ',')
 	}
-	p.entities = append(p.entities, e...)
+	p.entities = append(p.entities, entities...)
 	return nil
 }
 

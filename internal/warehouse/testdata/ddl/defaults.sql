@@ -581,7 +581,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_tool_completed`
 OPTIONS (
   description = "The rows TOOL_COMPLETED of agent_events, each once.",
-  labels = [('contextgraph_digest', '423c2279ea6621fa746a1a281ee4b811')]
+  labels = [('contextgraph_digest', 'acad66c672c4fddbb3fbc0ab8e0a78a7')]
 )
 AS
 SELECT
@@ -606,7 +606,6 @@ SELECT
   JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
   COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
-  JSON_QUERY(attributes, '$.entities') AS entities,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
@@ -1132,6 +1131,68 @@ WHERE event_type = 'TOOL_RESULT_REWRITTEN'
 QUALIFY event_id IS NULL
   OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
 
+CREATE OR REPLACE VIEW `my-project.agents.v_entities_declared`
+OPTIONS (
+  description = "The rows ENTITIES_DECLARED of agent_events, each once.",
+  labels = [('contextgraph_digest', 'ee84fbd428c89f509895e0292623951b')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
+  JSON_VALUE(attributes, '$.adk.of') AS started_event_id,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'ENTITIES_DECLARED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_entities_found`
+OPTIONS (
+  description = "The rows ENTITIES_FOUND of agent_events, each once.",
+  labels = [('contextgraph_digest', '30e95335d17307deb06f1ae61497c641')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.of') AS found_in_event_id,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'ENTITIES_FOUND'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
 CREATE OR REPLACE VIEW `my-project.agents.graph_steps`
 OPTIONS (
   description = "The steps of all sessions with all that hangs on them: one row per span, of the writer that read most of it.",
@@ -1332,5 +1393,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'b3a0f76031d5883f42b048e9a123bcbd'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '11acdf9c5517ff7293e651348a666193'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
 

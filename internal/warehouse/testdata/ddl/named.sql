@@ -581,7 +581,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_completed`
 OPTIONS (
   description = "The rows TOOL_COMPLETED of events, each once.",
-  labels = [('contextgraph_digest', 'fb76fbe160271ff9de6a2154ba14439a')]
+  labels = [('contextgraph_digest', '17b94ae2666218cf2ef2b698f874a205')]
 )
 AS
 SELECT
@@ -606,7 +606,6 @@ SELECT
   JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
   COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
-  JSON_QUERY(attributes, '$.entities') AS entities,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
@@ -1132,6 +1131,68 @@ WHERE event_type = 'TOOL_RESULT_REWRITTEN'
 QUALIFY event_id IS NULL
   OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
 
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_entities_declared`
+OPTIONS (
+  description = "The rows ENTITIES_DECLARED of events, each once.",
+  labels = [('contextgraph_digest', 'ce2dc81ef4724b89532a13908a6ef7ff')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
+  JSON_VALUE(attributes, '$.adk.of') AS started_event_id,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'ENTITIES_DECLARED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_entities_found`
+OPTIONS (
+  description = "The rows ENTITIES_FOUND of events, each once.",
+  labels = [('contextgraph_digest', '23db9134225a2c5c52609685bb99cd4a')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.of') AS found_in_event_id,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'ENTITIES_FOUND'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.graph_steps`
 OPTIONS (
   description = "The steps of all sessions with all that hangs on them: one row per span, of the writer that read most of it.",
@@ -1332,5 +1393,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `example.com:my-project.Agents_2.events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '3d7d0fce8d3b19f458f8a45b2afb15d6'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '61eadb886c3f4cc96e93a97940755e0a'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '1')]);
 
