@@ -14,7 +14,9 @@ import (
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -73,6 +75,20 @@ func JournalOf(t testing.TB, cg *contextgraph.Instance) *journal.Journal {
 		}
 	})
 	return j
+}
+
+// Gaps returns what is missing in the record of a session in a journal, where no run is under way.
+func Gaps(t testing.TB, j *journal.Journal, s record.Session) []string {
+	t.Helper()
+	rows, err := j.Events(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	losses, err := j.Losses(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(graphsync.RunGaps(graphsync.Fold(nil, rows).Runs(), nil), losses...)
 }
 
 // Journal returns the journal of the harness, opened a second time.

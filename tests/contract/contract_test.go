@@ -127,18 +127,14 @@ func graphOf(t *testing.T, rows []record.Event) *graphsync.Graph {
 			t.Errorf("the journal refused %s", e.EventType)
 		}
 	}
-	extractor, err := graphsync.Compile(nil)
+	folded, err := graphsync.NewSessions(j, nil).Fold(t.Context(), rows[0].Session())
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, receipt, err := graphsync.NewSyncer(j, extractor).Sync(t.Context(), rows[0].Session())
-	if err != nil {
-		t.Fatal(err)
+	if n := folded.Counts().Rows; n != len(rows) {
+		t.Errorf("%d rows read, want %d", n, len(rows))
 	}
-	if receipt.RowsRead != len(rows) {
-		t.Errorf("%d rows read, want %d", receipt.RowsRead, len(rows))
-	}
-	return g
+	return folded.Graph()
 }
 
 // checkGraphs checks that no edge leads out of the graph of a session, and that every step of a run
@@ -150,7 +146,7 @@ func checkGraphs(t *testing.T, rows []record.Event) {
 		sessions[e.Session()] = append(sessions[e.Session()], e)
 	}
 	for s, rows := range sessions {
-		g := graphsync.Build(rows, nil)
+		g := graphsync.Fold(nil, rows).Graph()
 		contained := make(map[string]bool)
 		for _, e := range g.Edges() {
 			_, from := g.Node(e.From)

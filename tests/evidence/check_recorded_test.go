@@ -15,12 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"google.golang.org/adk/v2/model"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
@@ -197,46 +195,5 @@ func TestCheckRecordedWithoutRequest(t *testing.T) {
 	got, err := setup.CheckRecorded(t.Context(), cfg, reader(t, h), cgtest.Key("nothing"), "")
 	if err != nil || got.Approval != nil || got.Report.IsSafeToApprove() {
 		t.Errorf("%v, %v\n%s", got.Approval, err, got.Report.Summary())
-	}
-}
-
-// The graph of the session in the journal is not touched.
-func TestCheckRecordedStoresNoGraph(t *testing.T) {
-	h, cfg, _ := priced(t, func(o *cgtest.Options) {
-		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
-			if adktest.LastResponse(req) == nil {
-				return adktest.Call("search", map[string]any{"query": "routes"}), nil
-			}
-			return adktest.Text("Found."), nil
-		}
-	})
-	h.Say("look around")
-	if _, err := h.CG.Graph(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.CG.Close(t.Context()); err != nil { // it stores graphs too
-		t.Fatal(err)
-	}
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: h.Path}, Logger: cgtest.Quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close(t.Context())
-	stored := func() []entity.Entity {
-		list, err := j.Entities(t.Context(), cgtest.Key(cgtest.SessionID))
-		if err != nil || len(list) == 0 {
-			t.Fatalf("%d entities are stored, %v", len(list), err)
-		}
-		return list
-	}
-	before := stored()
-	// Other rules, so that another graph would be stored.
-	cfg.Extract = []config.Extract{{Name: "other", Tool: "search", Each: "$.items[*]", Type: "Thing", Value: "$.name"}}
-	got := recordedCheck(t, cfg, j, "")
-	if list := got.Report.Entities(); len(list) != 1 || list[0].Type != "Thing" {
-		t.Errorf("the check went by other rules: %+v", list)
-	}
-	if d := cmp.Diff(before, stored()); d != "" {
-		t.Errorf("a graph was stored:\n%s", d)
 	}
 }

@@ -67,9 +67,8 @@ func TestApprovalAfterARunThatFailed(t *testing.T) {
 	h.Answer(cgtest.SessionID, id, true)
 	h.WantBought(1)
 	rows := h.Rows(cgtest.SessionID)
-	gaps, err := h.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil)
-	if err != nil || len(gaps) > 0 {
-		t.Errorf("gaps = %q, %v; want none", gaps, err)
+	if gaps := cgtest.Gaps(t, h.Journal(), cgtest.Key(cgtest.SessionID)); len(gaps) > 0 {
+		t.Errorf("gaps = %q; want none", gaps)
 	}
 	cgtest.CheckTree(t, rows)
 	if n := len(rowtest.Of(rows, record.InvocationError)); n != 1 {

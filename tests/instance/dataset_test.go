@@ -119,7 +119,7 @@ func TestApprovalsBringTheGraph(t *testing.T) {
 			t.Errorf("a graph of %v", x.Session)
 		}
 	}
-	if d.cfg.Table != config.Default().BigQuery.Table || d.host.Graphs == nil {
+	if d.cfg.Table != config.Default().BigQuery.Table || d.host.Sessions == nil {
 		t.Errorf("opened with %+v and %+v", d.cfg, d.host)
 	}
 	if d.called("flush") != 0 {
