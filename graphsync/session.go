@@ -156,7 +156,7 @@ func newSession(x *Extractor) *Session {
 	return &Session{
 		x: x, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), bearing: make(map[string]*result), same: make(map[answer]*sameAnswer),
 		named: make(map[string][]*modelCall), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
-		choices: make(map[string][]*Choice), found: make(map[string][]*sighted),
+		choices: make(map[string][]*Choice), found: make(map[string][]*sighted), bytes: sizeOfSession,
 	}
 }
 
@@ -169,14 +169,14 @@ func (s *Session) Counts() Counts {
 
 // Sizes in memory, about, for the limit of the cache.
 const (
+	sizeOfSession  = 2048
 	sizeOfRow      = 160
 	sizeOfSighting = 640
 	sizeOfResult   = 320
 	sizeOfChoice   = 128
 )
 
-// add adds the next row, in time that depends on the row alone. After an error the session is of no
-// use: a part of the row may be missing.
+// add adds the next row, in time that depends on the row alone. After an error it has added nothing.
 func (s *Session) add(e *record.Event, others rest) error {
 	attrs, node := attributesOf(e), RowNodeKey(e)
 	start, err := s.started(e, attrs, node, others)
@@ -191,6 +191,16 @@ func (s *Session) add(e *record.Event, others rest) error {
 		}
 		of = fold.basis(child)
 	}
+	var about *record.Event
+	if _, known := s.at[attrs.ADK.Of]; known && e.EventType == record.EntitiesFound {
+		row, ok, err := others.row(attrs.ADK.Of)
+		if err != nil {
+			return err
+		}
+		if ok {
+			about = &row
+		}
+	}
 	run := s.addRow(e)
 	switch e.EventType {
 	case record.ToolStarting:
@@ -199,8 +209,8 @@ func (s *Session) add(e *record.Event, others rest) error {
 	case record.EntitiesDeclared:
 		s.declared.add(e, attrs)
 	case record.EntitiesFound:
-		if err := s.find(e, attrs, others); err != nil {
-			return err
+		if about != nil {
+			s.find(e, attrs, about)
 		}
 	case record.LLMResponse:
 		if !attrs.ADK.Partial {
@@ -254,21 +264,14 @@ func (s *Session) add(e *record.Event, others rest) error {
 }
 
 // find adds what a model found in another row of the session. It counts from that row on.
-func (s *Session) find(e *record.Event, attrs *schema.Attributes, others rest) error {
-	at, known := s.at[attrs.ADK.Of]
-	if !known {
-		return nil
-	}
-	row, ok, err := others.row(attrs.ADK.Of)
-	if err != nil || !ok {
-		return err
-	}
+func (s *Session) find(e *record.Event, attrs *schema.Attributes, about *record.Event) {
+	at := s.at[about.EventID]
 	found, err := readEntities([]json.RawMessage{attrs.Entities}, entity.SourceModel)
 	if err != nil {
 		s.failed(1, (&RowError{EventID: e.EventID, Err: err}).Error())
-		return nil
+		return
 	}
-	found = mergeRow(placed(&row, RowNodeKey(&row), found))
+	found = mergeRow(placed(about, RowNodeKey(about), found))
 	for _, en := range found {
 		key := en.Identity()
 		s.found[key] = append(s.found[key], &sighted{Entity: en, row: s.rows[at].seq})
@@ -277,7 +280,6 @@ func (s *Session) find(e *record.Event, attrs *schema.Attributes, others rest) e
 	if s.spans != nil {
 		s.spans.find(at, found)
 	}
-	return nil
 }
 
 // addRow adds what is kept of every row, and returns its run.

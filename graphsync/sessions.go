@@ -58,7 +58,7 @@ type fold struct {
 	of record.Session
 	// busy holds a token while somebody uses the fields below it.
 	busy    chan struct{}
-	session *Session // nil until rows were read
+	session *Session
 	// bytes is the part of Sessions.bytes.
 	bytes int64
 }
@@ -122,7 +122,7 @@ func (ss *Sessions) use(ctx context.Context, s record.Session, f func(*fold) err
 	ss.mu.Lock()
 	at := ss.kept[s]
 	if at == nil {
-		at = ss.used.PushFront(&fold{of: s, busy: make(chan struct{}, 1)})
+		at = ss.used.PushFront(&fold{of: s, busy: make(chan struct{}, 1), session: newSession(ss.x)})
 		ss.kept[s] = at
 	} else {
 		ss.used.MoveToFront(at)
@@ -149,12 +149,8 @@ func (ss *Sessions) account(at *list.Element) {
 	if ss.kept[kept.of] != at {
 		return // forgotten meanwhile
 	}
-	size := int64(0)
-	if kept.session != nil {
-		size = kept.session.bytes
-	}
-	ss.bytes += size - kept.bytes
-	kept.bytes = size
+	ss.bytes += kept.session.bytes - kept.bytes
+	kept.bytes = kept.session.bytes
 	for ss.bytes > keptBytes {
 		last := ss.used.Back()
 		old := last.Value.(*fold)
@@ -167,25 +163,16 @@ func (ss *Sessions) account(at *list.Element) {
 // catchUp adds the rows that were stored since. Where the first or the last row of before is gone, it
 // starts anew.
 func (ss *Sessions) catchUp(ctx context.Context, f *fold) error {
-	s := f.session
-	f.session = nil // of no use after an error
-	if s != nil && len(s.rows) > 0 {
-		stored, err := ss.rows.Stored(ctx, s.rows[0].id, s.rows[len(s.rows)-1].id)
+	if rows := f.session.rows; len(rows) > 0 {
+		stored, err := ss.rows.Stored(ctx, rows[0].id, rows[len(rows)-1].id)
 		if err != nil {
 			return err
 		}
 		if !stored {
-			s = nil
+			f.session = newSession(ss.x)
 		}
 	}
-	if s == nil {
-		s = newSession(ss.x)
-	}
-	if err := ss.read(ctx, f.of, s, 0); err != nil {
-		return err
-	}
-	f.session = s
-	return nil
+	return ss.read(ctx, f.of, f.session, 0)
 }
 
 // read adds the rows of a session that s lacks.
