@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,9 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
-		return a, r.refuse(CodeAsked, old.ID, err, "A person is being asked for this very call of %s already.", r.Tool)
+		// Another call was faster. The refusal is about its request.
+		last, _ := g.ledger.Last(ctx, r.Session, r.Tool, sum, r.InvocationID)
+		return a, r.refuse(CodeAsked, cmp.Or(last.ID, old.ID), err, "A person is being asked for this very call of %s already.", r.Tool)
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}

@@ -84,7 +84,7 @@ func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any)
 		again := *before
 		again.Message = "This very call was refused in this turn before, and nobody is asked again: " + before.Message
 		refusal = &again
-	case before != nil:
+	case before != nil && refusal.Code != safety.CodeAsked: // a new request has the present values
 		refusal.Report = before.Report
 	}
 	if entry != nil {
