@@ -1,0 +1,120 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evidence_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// The same rows give the same evidence, graph and reasons from a journal and from a file of rows, which
+// have no numbers there. Agents that ran as tools are among them.
+func TestRowsOfAFile(t *testing.T) {
+	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true}}
+	x, err := graphsync.Compile([]config.Extract{
+		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
+		{Name: "taken", Tool: "take", In: config.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t), CommitInterval: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	for seed := range testsize.Seeds(t, 10, 300) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		file := scribble(t, rnd, 60)
+		for i := range file {
+			e := &file[i]
+			e.EventID, e.SessionID, e.Attributes = fmt.Sprint("f", seed, e.EventID), fmt.Sprint(e.SessionID, "-", seed), ofSeed(e.Attributes, seed)
+		}
+		if err := j.Import(t.Context(), file); err != nil {
+			t.Fatal(err)
+		}
+		s := record.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint("s0-", seed)}
+		d := graphsync.Decision{Answer: file[rnd.IntN(len(file))].EventID, Tool: "take", Args: encoded(map[string]any{"offers": offers(rnd)})}
+		// A file may be in any order.
+		rnd.Shuffle(len(file), func(a, b int) { file[a], file[b] = file[b], file[a] })
+		var told []any
+		for _, rows := range []graphsync.Rows{j, graphsync.RowsOf(file)} {
+			sessions := graphsync.NewSessions(rows, x)
+			sel, err := sessions.Select(t.Context(), s, d, "i1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			folded, err := sessions.Fold(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := folded.Graph()
+			why := make(map[string][]graphsync.Reason)
+			for _, n := range g.Nodes() {
+				if why[n.Key], err = g.Why(n.Key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			told = append(told, []any{sel, folded.Counts(), folded.Runs(), g.Nodes(), g.Edges(), g.Entities(), why})
+		}
+		numbers := cmp.Options{
+			cmpopts.IgnoreFields(graphsync.Counts{}, "Watermark"), cmpopts.IgnoreFields(graphsync.Counted{}, "Row"), cmpopts.IgnoreFields(graphsync.Run{}, "First"),
+		}
+		if diff := cmp.Diff(told[0], told[1], numbers, cmp.AllowUnexported(entity.Value{})); diff != "" {
+			t.Fatalf("seed %d: (-journal +file):\n%s", seed, diff)
+		}
+	}
+}
+
+// A session whose rows retention removes while it is kept in memory is folded anew.
+func TestRetentionUnderAKeptFold(t *testing.T) {
+	h := cgtest.New(t, func(o *cgtest.Options) {
+		o.Config.Journal.CommitInterval = time.Millisecond
+	})
+	h.Say("find routes")
+	h.Rows(cgtest.SessionID)
+	j := h.Journal()
+	sessions := graphsync.NewSessions(j, nil)
+	before, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), graphsync.Decision{})
+	if err != nil || before.Counts.Rows == 0 {
+		t.Fatalf("%+v, %v", before.Counts, err)
+	}
+	conn, err := sqlite.OpenConn(h.Path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := sqlitex.ExecuteTransient(conn, "DELETE FROM agent_events WHERE run_seq <= 2", nil); err != nil {
+		t.Fatal(err)
+	}
+	after, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), graphsync.Decision{})
+	if err != nil || after.Counts.Rows != before.Counts.Rows-2 {
+		t.Errorf("%d rows count after the first two were removed, %d before; %v", after.Counts.Rows, before.Counts.Rows, err)
+	}
+	if len(after.OpenRuns) == 0 || !slices.ContainsFunc(after.OpenRuns, func(r graphsync.Run) bool { return r.Stored < r.Expected }) {
+		t.Errorf("the rows that are gone leave no gap: %+v", after.OpenRuns)
+	}
+}
