@@ -112,6 +112,13 @@ CREATE TABLE lost_rows (
   PRIMARY KEY (app_name, user_id, session_id)
 ) STRICT, WITHOUT ROWID;
 
+-- The rules that rows were recorded under. at is when a process last opened the journal with them.
+CREATE TABLE rules (
+  digest TEXT NOT NULL PRIMARY KEY,
+  at     INTEGER NOT NULL,
+  json   TEXT NOT NULL
+) STRICT;
+
 
 -- Approvals. Retention never removes them.
 
