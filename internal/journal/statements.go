@@ -43,6 +43,10 @@ var (
 	addLostRowsSQL string
 	//go:embed sql/select_lost_rows.sql
 	selectLostRowsSQL string
+	//go:embed sql/select_rules.sql
+	selectRulesSQL string
+	//go:embed sql/upsert_rules.sql
+	upsertRulesSQL string
 
 	//go:embed sql/insert_approval.sql
 	insertApprovalSQL string
