@@ -17,10 +17,6 @@ var (
 	insertChildSQL string
 	//go:embed sql/select_events.sql
 	selectEventsSQL string
-	//go:embed sql/select_rules.sql
-	selectRulesSQL string
-	//go:embed sql/upsert_rules.sql
-	upsertRulesSQL string
 	//go:embed sql/select_row.sql
 	selectRowSQL string
 	//go:embed sql/select_stored.sql

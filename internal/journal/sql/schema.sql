@@ -118,13 +118,6 @@ CREATE TABLE rules (
   json   TEXT NOT NULL
 ) STRICT;
 
--- The rules that rows were recorded under. at is when a process last opened the journal with them.
-CREATE TABLE rules (
-  digest TEXT NOT NULL PRIMARY KEY,
-  at     INTEGER NOT NULL,
-  json   TEXT NOT NULL
-) STRICT;
-
 
 -- Approvals. Retention never removes them.
 
