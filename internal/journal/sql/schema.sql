@@ -111,6 +111,7 @@ CREATE TABLE lost_rows (
   rows       INTEGER NOT NULL,
   PRIMARY KEY (app_name, user_id, session_id)
 ) STRICT, WITHOUT ROWID;
+
 -- The rules that rows were recorded under. at is when a process last opened the journal with them.
 CREATE TABLE rules (
   digest TEXT NOT NULL PRIMARY KEY,
