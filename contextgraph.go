@@ -259,17 +259,21 @@ func (in *Instance) SpanProcessor() sdktrace.SpanProcessor {
 	return in.rec.SpanProcessor(in.gate.Outside)
 }
 
-// RecordEntity declares an entity that the running tool evaluated. ctx is the context that the tool
-// was given. The entity becomes part of the row that ends the call, and is linked to the call's
-// span. A Confidence of zero counts as 1. If the value is an amount of money, set Norm, so that
-// every spelling of it is one entity.
+// RecordEntity declares entities that the running tool evaluated. ctx is the context that the tool
+// was given. The entities stand in a row of their own on the span of the call, and count when the
+// call has ended well. A Confidence of zero counts as 1. If the value is an amount of money, set
+// Norm, so that every spelling of it is one entity.
 //
-// The error is ErrNoCall of package plugin outside of a recorded tool call. An entity is refused if
-// the limits of a row would cut it, or if an attribute has the name of a secret: the record would
-// differ from the tool's entity. If one call declares an entity twice with contradicting values,
-// the check fails.
-func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
-	return in.rec.RecordEntity(ctx, e)
+// RecordEntity waits until the row is in the journal: declare what a call evaluated at once, not one
+// by one. An error says why the row is not there. If the journal cannot be written just then, the
+// row may still get there later.
+//
+// The error is ErrNoCall of package plugin outside of a recorded tool call. No entity is declared if
+// the limits of a row would cut one of them, or if an attribute has the name of a secret: the record
+// would differ from the tool's entity. If one call declares an entity twice with contradicting
+// values, the check fails.
+func (in *Instance) RecordEntity(ctx agent.Context, es ...entity.Entity) error {
+	return in.rec.RecordEntity(ctx, es...)
 }
 
 // Check checks the world now for the session's latest open request for approval. If none is open,

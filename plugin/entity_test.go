@@ -4,10 +4,14 @@
 package plugin_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
@@ -50,34 +54,164 @@ func TestRecordEntityWithinTheLimits(t *testing.T) {
 			if declared != nil && !strings.Contains(declared.Error(), "record.max_string") {
 				t.Errorf("error %q names no remedy", declared)
 			}
-			if got := rowtest.Attribute(t, row, "entities"); tt.fits != (got != nil) {
-				t.Errorf("entities %.100v on record, want them: %v", got, tt.fits)
+			if tt.fits != (row != nil) {
+				t.Errorf("a row with the entity: %v, want %v", row != nil, tt.fits)
 			}
 		})
 	}
 }
 
-// declare runs a tool that declares e, and returns what RecordEntity said and the row
-// that ends the call.
-func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Recorder, record.Event, error) {
+// declare runs a tool that declares es at once, and returns what RecordEntity said and the row with
+// them, nil for none.
+func declare(t *testing.T, cfg recorder.Config, es ...entity.Entity) (*recorder.Recorder, *record.Event, error) {
 	t.Helper()
 	sink := &rowtest.Sink{}
 	cfg.Sink = sink
-	var rec *recorder.Recorder
 	declared := errors.New("the tool did not run")
+	rec := inWork(t, cfg, func(rec *recorder.Recorder, ctx agent.Context) { declared = rec.RecordEntity(ctx, es...) })
+	switch rows := sink.Of(record.EntitiesDeclared); len(rows) {
+	case 0:
+		return rec, nil, declared
+	case 1:
+		return rec, &rows[0], declared
+	default:
+		t.Fatalf("%d rows with entities, want 1 at most", len(rows))
+		return nil, nil, nil
+	}
+}
+
+// inWork runs f in a tool of a run.
+func inWork(t *testing.T, cfg recorder.Config, f func(*recorder.Recorder, agent.Context)) *recorder.Recorder {
+	t.Helper()
+	var rec *recorder.Recorder
 	tl := functionTool(t, functiontool.Config{Name: "work", Description: "works"}, func(ctx agent.Context, _ struct{}) (map[string]any, error) {
-		declared = rec.RecordEntity(ctx, e)
+		f(rec, ctx)
 		return map[string]any{"ok": true}, nil
 	})
 	rec, r := recorderAndRunner(t, cfg, llmagent.Config{
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "c1", Name: "work"}), Tools: []tool.Tool{tl},
 	})
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	done := sink.Of(record.ToolCompleted)
-	if len(done) != 1 {
-		t.Fatalf("%d rows of TOOL_COMPLETED, want 1", len(done))
+	return rec
+}
+
+// What is declared at once stands in one row, all of it or nothing.
+func TestRecordEntitiesAtOnce(t *testing.T) {
+	thing := func(value string) entity.Entity { return entity.Entity{Type: "Product", Value: value} }
+	secret := thing("b")
+	secret.Attributes = map[string]entity.Value{"api_key": entity.Text("k")}
+	for name, tt := range map[string]struct {
+		es   []entity.Entity
+		want []any
+		err  string
+	}{
+		"none": {nil, nil, "no entity is given"},
+		"two": {[]entity.Entity{thing("a"), {Type: "Region", Value: "b", Confidence: 0.5}}, []any{
+			map[string]any{"type": "Product", "value": "a", "confidence": 1.0}, map[string]any{"type": "Region", "value": "b", "confidence": 0.5},
+		}, ""},
+		"one is empty":        {[]entity.Entity{thing("a"), thing("")}, nil, "entity 2 of 2: entity value is empty"},
+		"one has a secret":    {[]entity.Entity{thing("a"), secret}, nil, `entity 2 of 2: attribute "api_key" names a secret`},
+		"one is too large":    {[]entity.Entity{thing("a"), thing(strings.Repeat("v", 900))}, nil, "entity 2 of 2: a Product is larger than the limits of a row"},
+		"all are too large":   {large(300), nil, "more than 128 KiB"},
+		"almost too large":    {large(200), nil, ""},
+		"the name of a thing": {[]entity.Entity{thing("a,b"), thing(`"`)}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, row, err := declare(t, recorder.Config{Record: config.Record{MaxString: 800}}, tt.es...)
+			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("RecordEntity: %v, want an error with %q", err, tt.err)
+			}
+			if (row != nil) != (tt.err == "") {
+				t.Fatalf("a row with entities: %v", row != nil)
+			}
+			if row == nil {
+				return
+			}
+			got, _ := rowtest.Attribute(t, *row, "entities").([]any)
+			if len(got) != len(tt.es) {
+				t.Errorf("%d entities in the row, want %d", len(got), len(tt.es))
+			}
+			if diff := cmp.Diff(tt.want, got); tt.want != nil && diff != "" {
+				t.Errorf("entities (-want +got):\n%s", diff)
+			}
+		})
 	}
-	return rec, done[0], declared
+}
+
+// large returns entities of more than 500 bytes each.
+func large(n int) (es []entity.Entity) {
+	for i := range n {
+		es = append(es, entity.Entity{Type: "Product", Value: fmt.Sprint(i), ArtifactURI: strings.Repeat("x", 500)})
+	}
+	return es
+}
+
+// A call may declare more than once, up to the bound. What the sink does not take does not count.
+func TestRecordEntityAgain(t *testing.T) {
+	sink := &choosy{}
+	var errs []error
+	inWork(t, recorder.Config{Sink: sink}, func(rec *recorder.Recorder, ctx agent.Context) {
+		for _, refused := range []string{"", record.EntitiesDeclared, "", ""} {
+			sink.refused = refused
+			errs = append(errs, rec.RecordEntity(ctx, large(100)...))
+		}
+		sink.refused, sink.lost = "", errors.New("the disk is full")
+		errs = append(errs, rec.RecordEntity(ctx, entity.Entity{Type: "Product", Value: "b"}))
+	})
+	var got []string
+	for _, err := range errs {
+		got = append(got, fmt.Sprint(err))
+	}
+	want := []string{"<nil>", "not on record: the journal did not take the row", "<nil>", "more than 128 KiB", "not on record: the disk is full"}
+	if !slices.EqualFunc(got, want, strings.Contains) {
+		t.Errorf("RecordEntity: %q, want %q", got, want)
+	}
+	if types := sink.Types(); !slices.Contains(types, record.ToolCompleted) || len(sink.Of(record.EntitiesDeclared)) != 3 {
+		t.Errorf("rows %v", types)
+	}
+}
+
+// choosy is a sink that refuses rows of a type, and that loses every row for a reason.
+type choosy struct {
+	rowtest.Sink
+	refused string
+	lost    error
+}
+
+func (c *choosy) Append(e record.Event) bool { return e.EventType != c.refused && c.Sink.Append(e) }
+
+func (c *choosy) Stored(context.Context, string) error { return c.lost }
+
+// The row stands on the span of the call, and is left out where the configuration says so.
+func TestRowOfEntities(t *testing.T) {
+	sink := &rowtest.Sink{}
+	var late agent.Context
+	rec := inWork(t, recorder.Config{Sink: sink}, func(rec *recorder.Recorder, ctx agent.Context) {
+		late = ctx
+		if err := rec.RecordEntity(ctx, entity.Entity{Type: "Product", Value: "a"}); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := rec.RecordEntity(late, entity.Entity{Type: "Product", Value: "a"}); !errors.Is(err, recorder.ErrNoCall) {
+		t.Errorf("after the end of the call: %v, want ErrNoCall", err)
+	}
+	start, declared, end := sink.Of(record.ToolStarting), sink.Of(record.EntitiesDeclared), sink.Of(record.ToolCompleted)
+	if len(start) != 1 || len(declared) != 1 || len(end) != 1 {
+		t.Fatalf("rows %v", sink.Types())
+	}
+	s, d := start[0], declared[0]
+	if d.RunSeq != s.RunSeq+1 || d.RunSeq != end[0].RunSeq-1 {
+		t.Errorf("the row is number %d of its run, between %d and %d", d.RunSeq, s.RunSeq, end[0].RunSeq)
+	}
+	if d.SpanID != s.SpanID || d.ParentSpanID != s.ParentSpanID || d.RunID != s.RunID || d.Agent != s.Agent {
+		t.Errorf("row %+v of the call that %+v began", d, s)
+	}
+	if of, id := rowtest.Attribute(t, d, "adk", "of"), rowtest.Attribute(t, d, "adk", "call_id"); of != s.EventID || id != "c1" || string(d.Content) != `{"tool":"work"}` {
+		t.Errorf("the row is of %v, call %v, with %s", of, id, d.Content)
+	}
+	if _, row, err := declare(t, recorder.Config{Record: config.Record{Deny: []string{record.EntitiesDeclared}}}, entity.Entity{Type: "Product", Value: "a"}); err != nil || row != nil {
+		t.Errorf("left out by the configuration: %v, %v", row, err)
+	}
 }
 
 // A secret must not get on record because an entity has it.
@@ -102,7 +236,7 @@ func TestSecretsInEntities(t *testing.T) {
 			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("RecordEntity: %v, want an error with %q", err, tt.err)
 			}
-			if strings.Contains(string(row.Attributes), token) {
+			if row != nil && strings.Contains(string(row.Attributes), token) {
 				t.Errorf("attributes %s hold the secret", row.Attributes)
 			}
 			if got := rec.Stats().Redacted; got != tt.redacted {

@@ -51,9 +51,9 @@ func newStage(t *testing.T) *stage {
 			t.Error(err)
 		}
 	})
-	tools := &mediaTools{ads: s.ads, record: func(_ agent.Context, e entity.Entity) error {
-		s.declared = append(s.declared, e)
-		return e.Validate()
+	tools := &mediaTools{ads: s.ads, record: func(_ agent.Context, es ...entity.Entity) error {
+		s.declared = append(s.declared, es...)
+		return nil
 	}}
 	root, err := newAgents(scriptedModel{}, tools, func(t tool.Tool) tool.Tool {
 		s.guarded = append(s.guarded, t.Name())

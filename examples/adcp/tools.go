@@ -35,7 +35,7 @@ const minScore = 0.9
 // mediaTools are the tools of the media planner and of the root agent. They act on the ad server.
 type mediaTools struct {
 	ads    *adClient
-	record func(agent.Context, entity.Entity) error // declares what a tool evaluated; nil: nobody listens
+	record func(agent.Context, ...entity.Entity) error // declares what a tool evaluated; nil: nobody listens
 }
 
 // forPlanner returns the tools that look and plan.
@@ -84,16 +84,18 @@ func (m *mediaTools) queryInventory(ctx agent.Context, in inventoryArgs) (invent
 	}
 	// The confidence of a placement differs from one to the next. The tool knows it and a rule does
 	// not, so the tool declares the placements itself.
-	for _, p := range placements {
+	products := make([]entity.Entity, len(placements))
+	for i, p := range placements {
 		price, err := entity.Money(fmt.Sprint(p.Price), p.Currency)
 		if err != nil {
 			return inventoryResult{}, fmt.Errorf("placement %q: %w", p.Name, err)
 		}
-		if err := m.declare(ctx, entity.Entity{Type: "Product", Value: p.Name, Confidence: p.Match, Attributes: map[string]entity.Value{
+		products[i] = entity.Entity{Type: "Product", Value: p.Name, Confidence: p.Match, Attributes: map[string]entity.Value{
 			"availability": entity.Bool(p.Available), "price": price,
-		}}); err != nil {
-			return inventoryResult{}, err
-		}
+		}}
+	}
+	if err := m.declare(ctx, products); err != nil {
+		return inventoryResult{}, err
 	}
 	return inventoryResult{in.Category, placements}, nil
 }
@@ -113,16 +115,18 @@ func (m *mediaTools) matchAudience(ctx agent.Context, in audienceArgs) (audience
 		return audienceResult{}, err
 	}
 	matched := slices.DeleteFunc(slices.Clone(all), func(a adserver.Audience) bool { return a.Score < minScore })
-	for _, a := range matched {
+	targets := make([]entity.Entity, len(matched))
+	for i, a := range matched {
 		reach, err := entity.Number(a.Reach)
 		if err != nil {
 			return audienceResult{}, fmt.Errorf("audience %q: %w", a.Name, err)
 		}
-		if err := m.declare(ctx, entity.Entity{Type: "Targeting", Value: a.Name, Confidence: a.Score, Attributes: map[string]entity.Value{
+		targets[i] = entity.Entity{Type: "Targeting", Value: a.Name, Confidence: a.Score, Attributes: map[string]entity.Value{
 			"reach": reach,
-		}}); err != nil {
-			return audienceResult{}, err
-		}
+		}}
+	}
+	if err := m.declare(ctx, targets); err != nil {
+		return audienceResult{}, err
 	}
 	return audienceResult{matched, len(all)}, nil
 }
@@ -242,11 +246,11 @@ func (m *mediaTools) toProvision(ctx context.Context, in provisionArgs) (adserve
 	return m.ads.draft(ctx, in.Account, in.Lines, in.Audiences)
 }
 
-func (m *mediaTools) declare(ctx agent.Context, e entity.Entity) error {
-	if m.record == nil {
+func (m *mediaTools) declare(ctx agent.Context, es []entity.Entity) error {
+	if m.record == nil || len(es) == 0 {
 		return nil
 	}
-	return m.record(ctx, e)
+	return m.record(ctx, es...)
 }
 
 // wholeUnits reads an amount such as "$50,000". Media is bought in whole units of the account's currency.

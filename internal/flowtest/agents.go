@@ -143,14 +143,8 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 	if c != nil {
 		s["answer"] = c.Payload
 	}
-	for _, d := range l.Declares {
-		e, err := entityOf(s, d, attributesOf(r.flow.cfg.Extract, d.Type))
-		if err == nil {
-			err = r.cg.RecordEntity(ctx, e)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := r.declare(ctx, s, l.Declares); err != nil {
+		return nil, err
 	}
 	result, err := l.answer(s, args)
 	if wrong := (*slip)(nil); errors.As(err, &wrong) {
@@ -171,6 +165,21 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 	}
 	return result, nil
+}
+
+// declare declares what a tool says that it declares.
+func (r *run) declare(ctx agent.Context, s scope, things []declared) error {
+	if len(things) == 0 {
+		return nil
+	}
+	es := make([]entity.Entity, len(things))
+	for i, d := range things {
+		var err error
+		if es[i], err = entityOf(s, d, attributesOf(r.flow.cfg.Extract, d.Type)); err != nil {
+			return err
+		}
+	}
+	return r.cg.RecordEntity(ctx, es...)
 }
 
 // runTool calls a tool as another tool or a node may, past ADK.

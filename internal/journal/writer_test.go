@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -34,6 +35,45 @@ func TestFlushIsABarrier(t *testing.T) {
 			t.Fatalf("another process sees %d rows after Flush, want %d", got, n)
 		}
 		conn.Close()
+	}
+}
+
+// Stored tells of the one row, whatever Flush says of all.
+func TestStored(t *testing.T) {
+	const rows = 10
+	one := event(testSession, "r", 1, "POISON")
+	for name, tt := range map[string]struct {
+		append func(t *testing.T, j *journal.Journal)
+		want   string
+	}{
+		"waits for its group": {func(t *testing.T, j *journal.Journal) { appendAll(t, j, one) }, ""},
+		"stored before":       {func(t *testing.T, j *journal.Journal) { appendAll(t, j, one); flush(t, j) }, ""},
+		"never appended":      {func(*testing.T, *journal.Journal) {}, "was dropped"},
+		"dropped for a newer one": {func(t *testing.T, j *journal.Journal) {
+			defer lockFile(t, j.Path())()
+			appendAll(t, j, event(testSession, "r", 2, "X"))
+			if err := j.Flush(t.Context()); err == nil {
+				t.Fatal("a locked file was written")
+			}
+			appendAll(t, j, one)
+			for n := range int64(rows) {
+				appendAll(t, j, event(testSession, "r", n+3, "X"))
+			}
+		}, "was dropped"},
+		"refused by SQLite": {func(t *testing.T, j *journal.Journal) {
+			alter(t, j, `CREATE TRIGGER poison BEFORE INSERT ON agent_events WHEN NEW.event_type = 'POISON' BEGIN SELECT raise(ABORT, 'poison'); END`)
+			appendAll(t, j, one)
+		}, "SQLite refused it"},
+		"closed": {func(t *testing.T, j *journal.Journal) { appendAll(t, j, one); closeJournal(t, j) }, "closed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := openImpatient(t, journal.Config{Journal: config.Journal{CommitInterval: time.Hour}, QueueRows: rows})
+			tt.append(t, j)
+			err := j.Stored(t.Context(), one.EventID)
+			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Stored() = %v, want %q", err, tt.want)
+			}
+		})
 	}
 }
 

@@ -68,6 +68,12 @@ func drifted(t *testing.T, h *cgtest.Harness) {
 	h.Answer(cgtest.SessionID, id, true)
 }
 
+// numbered has search find a thing whose value is a number.
+func numbered(o *cgtest.Options) {
+	o.Config.Extract[0].ValueType = entity.KindNumber
+	o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return cgtest.FoundItems("7"), nil }
+}
+
 // declaredAndDrifted is drifted with a plugin that declares what the refused call names.
 func declaredAndDrifted(t *testing.T, h *cgtest.Harness) {
 	declares := cgtest.DeclaringPlugin(t, &h, product(t))

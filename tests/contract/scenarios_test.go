@@ -85,7 +85,7 @@ func scenarios() []scenario {
 		{name: "rejected", run: func(t *testing.T, h *cgtest.Harness) { confirmation(t, h, false) }},
 		{name: "changed_and_overridden", options: []cgtest.Option{people, shopGoesDown}, run: changedAndOverridden},
 		{name: "drifted", run: drifted},
-		{name: "declared_and_drifted", run: declaredAndDrifted},
+		{name: "declared_and_drifted", options: []cgtest.Option{numbered}, run: declaredAndDrifted},
 		{name: "asked_again", options: []cgtest.Option{func(o *cgtest.Options) { o.Answer = (&cgtest.Repeater{}).Answer }}, run: drifted},
 		{name: "check_failed", options: []cgtest.Option{checkFails}, run: func(t *testing.T, h *cgtest.Harness) { confirmation(t, h, true) }},
 		{name: "answer_to_nothing", run: answerToNothing},
@@ -242,7 +242,7 @@ func product(t testing.TB) entity.Entity {
 
 func oneTool(t *testing.T, h *cgtest.Harness) {
 	search := cgtest.NewTool(t, "search", func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"found": 1}, h.CG.RecordEntity(ctx, product(t))
+		return map[string]any{"found": 1}, h.CG.RecordEntity(ctx, product(t), entity.Entity{Type: "Category", Value: "routes", Confidence: 0.5})
 	})
 	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), search))
 	h.Say("Find routes")
