@@ -4,15 +4,10 @@
 package graphsync_test
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -68,55 +63,59 @@ func BenchmarkWhy1000Spans(b *testing.B) {
 	}
 }
 
-func BenchmarkBuild1000Spans(b *testing.B) {
-	r := thousandSpans(b)
-	found := compile(b, adRules()).Extract(r.rows)
-	b.ReportAllocs()
-	for b.Loop() {
-		graphsync.Build(r.rows, found.Entities)
-	}
-}
-
-func BenchmarkExtract1000Spans(b *testing.B) {
-	r := thousandSpans(b)
-	x := compile(b, adRules())
-	b.ReportAllocs()
-	for b.Loop() {
-		x.Extract(r.rows)
-	}
-}
-
-// BenchmarkSync brings the graph of a session up to date after each row.
-func BenchmarkSync(b *testing.B) {
-	for _, turns := range []int{1, 10, 100} {
-		b.Run(fmt.Sprint(10*turns, " spans"), func(b *testing.B) { benchmarkSync(b, session(b, turns)) })
-	}
-}
-
-func benchmarkSync(b *testing.B, r *recorder) {
-	j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(b.TempDir(), "j.db"), CommitInterval: time.Millisecond}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = j.Close(context.Background()) }()
-	record := func(rows []record.Event) {
-		for _, e := range rows {
-			if e.Seq = 0; !j.Append(e) {
-				b.Fatal("row refused")
+// BenchmarkFold folds a session that nobody asked for before.
+func BenchmarkFold(b *testing.B) {
+	for _, spans := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint("spans=", spans), func(b *testing.B) {
+			ss := graphsync.NewSessions(graphsync.RowsOf(session(b, spans/10).rows), compile(b, adRules()))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := ss.Fold(b.Context(), testSession); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
+		})
 	}
-	record(r.rows)
-	s := graphsync.NewSyncer(j, compile(b, adRules()))
-	if _, _, err := s.Sync(b.Context(), testSession); err != nil {
-		b.Fatal(err)
-	}
+}
+
+func BenchmarkGraph1000Spans(b *testing.B) {
+	folded := fold(b, adRules(), thousandSpans(b).rows)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.add("STATE_DELTA", "root", "more", "A0", nil, nil)
-		record(r.rows[len(r.rows)-1:])
-		if _, _, err := s.Sync(b.Context(), testSession); err != nil {
-			b.Fatal(err)
+		folded.Graph()
+	}
+}
+
+// BenchmarkSelectOneMore selects the evidence after each row of a session in which every reading
+// counts: of things of their own, or of one thing, by calls without a beginning.
+func BenchmarkSelectOneMore(b *testing.B) {
+	for _, things := range []string{"many", "one"} {
+		for _, spans := range []int{100, 1000, 10_000} {
+			b.Run(fmt.Sprintf("things=%s/spans=%d", things, spans), func(b *testing.B) {
+				r := &recorder{t: b, run: "1"}
+				more := func() record.Event {
+					n, name := len(r.rows), "a"
+					if things == "many" {
+						name = fmt.Sprint("p", n)
+					}
+					return *r.add(record.ToolCompleted, "", fmt.Sprint("T", n), "A", m{"tool": "find", "result": items(item(name, n))}, nil)
+				}
+				rows := new(growing)
+				for range spans {
+					rows.add(more())
+				}
+				ss := graphsync.NewSessions(rows, compile(b, priceRules()))
+				b.ReportAllocs()
+				for n := 0; b.Loop(); n++ {
+					b.StopTimer()
+					rows.add(more())
+					b.StartTimer()
+					sel, err := ss.Select(b.Context(), testSession, graphsync.Decision{Answer: "none"})
+					if seen := len(sel.Entities[0].Seen) * len(sel.Entities); err != nil || seen < spans {
+						b.Fatalf("%d readings count, %v", seen, err)
+					}
+				}
+			})
 		}
 	}
 }
@@ -151,18 +150,12 @@ func BenchmarkWhy3000Spans(b *testing.B) {
 	}
 }
 
-// BenchmarkSelectAlternatives selects from a journal in which every step listed the same 20
-// things. The action names one of them. The goal for 3,000 steps is 100 ms; without
-// alternatives they should take no longer than ten.
+// BenchmarkSelectAlternatives selects where every step listed the same 20 things. The action names one
+// of them.
 func BenchmarkSelectAlternatives(b *testing.B) {
 	for _, alternatives := range []bool{false, true} {
 		for _, steps := range []int{10, 3_000} {
 			b.Run(fmt.Sprintf("alternatives=%t/steps=%d", alternatives, steps), func(b *testing.B) {
-				j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(b.TempDir(), "j.db"), CommitInterval: time.Millisecond}})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer func() { _ = j.Close(context.Background()) }()
 				var list []m
 				for i := range 20 {
 					list = append(list, item(fmt.Sprintf("p%02d", i), 40))
@@ -178,27 +171,16 @@ func BenchmarkSelectAlternatives(b *testing.B) {
 					}
 					last = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.read": read}).EventID
 				}
-				for _, e := range r.rows {
-					if e.Seq = 0; !j.Append(e) {
-						b.Fatal("row refused")
-					}
-				}
 				rules := priceRules()
 				rules[0].Alternatives = alternatives
-				ev := graphsync.NewEvidence(j.Evidence(), compile(b, rules))
-				if err := j.Flush(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-				if err := ev.CatchUp(b.Context(), testSession); err != nil {
-					b.Fatal(err)
-				}
+				folded := fold(b, rules, r.rows)
 				d := buying("p00")
 				d.Answer = last
 				b.ReportAllocs()
 				for b.Loop() {
-					sel, err := ev.Select(b.Context(), testSession, d, nil, nil)
-					if err != nil || len(sel.Entities)+sel.NotChosen.Total != 20 || alternatives != (sel.NotChosen.Total == 19) {
-						b.Fatalf("%d count, %d were not chosen, %v", len(sel.Entities), sel.NotChosen.Total, err)
+					sel := folded.Select(d)
+					if len(sel.Entities)+sel.NotChosen.Total != 20 || alternatives != (sel.NotChosen.Total == 19) {
+						b.Fatalf("%d count, %d were not chosen", len(sel.Entities), sel.NotChosen.Total)
 					}
 				}
 			})

@@ -25,11 +25,11 @@ func (r *recorder) ready(span, call string, args, result any) {
 	r.end(span, "P", call, result, m{"adk.started": started})
 }
 
-// seen returns what a session shows, by value, and the evidence.
-func (r *recorder) seen(rules []config.Extract) (map[string]entity.Canonical, *graphsync.Evidence) {
+// seen returns what a session shows, by value, and the sessions.
+func (r *recorder) seen(rules []config.Extract) (map[string]entity.Canonical, *graphsync.Sessions) {
 	r.t.Helper()
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}}), compile(r.t, rules))
-	sel, err := ev.Select(r.t.Context(), testSession, graphsync.Decision{}, nil, nil)
+	ss := graphsync.NewSessions(graphsync.RowsOf(r.rows), compile(r.t, rules))
+	sel, err := ss.Select(r.t.Context(), testSession, graphsync.Decision{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func (r *recorder) seen(rules []config.Extract) (map[string]entity.Canonical, *g
 	for _, e := range sel.Entities {
 		out[e.Value] = e
 	}
-	return out, ev
+	return out, ss
 }
 
 func callRules() []config.Extract {
@@ -56,7 +56,7 @@ func TestCallsOfAnEntity(t *testing.T) {
 	r.ready("T3", "c3=query_reach", m{"id": "Reels"}, m{"name": "Reels", "reach": 7})
 	r.ready("T4", "c4=query_audience", m{}, m{"audience": "Runners"})
 	r.add(record.NodeOutput, "root", "N", "R", m{"name": "Scout"}, m{"adk.node": m{"path": "wf/find@1"}})
-	seen, ev := r.seen(callRules())
+	seen, ss := r.seen(callRules())
 
 	source := func(span, id, tool string, args m, attributes ...string) graphsync.Source {
 		return graphsync.Source{
@@ -69,7 +69,7 @@ func TestCallsOfAnEntity(t *testing.T) {
 		"Reels":   {source("T2", "c2", "query_ad_inventory", m{"page": 2.0}, "availability", "price"), source("T3", "c3", "query_reach", m{"id": "Reels"}, "reach")},
 		"Runners": {source("T4", "c4", "query_audience", m{}, "exists")},
 	} {
-		got, err := ev.Sources(t.Context(), testSession, seen[name])
+		got, err := ss.Sources(t.Context(), testSession, seen[name])
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -88,7 +88,7 @@ func TestCallsOfAnEntity(t *testing.T) {
 		{seen["Scout"], "exists was seen in a row of type NODE_OUTPUT, not in the result of a tool"},
 		{gone, "availability was seen in a row that the record does not have"},
 	} {
-		if _, err := ev.Sources(t.Context(), testSession, test.e); err == nil || err.Error() != test.want {
+		if _, err := ss.Sources(t.Context(), testSession, test.e); err == nil || err.Error() != test.want {
 			t.Errorf("%s: error %v, want %q", test.e.Value, err, test.want)
 		}
 	}
@@ -104,11 +104,11 @@ func TestCallBehindARefusal(t *testing.T) {
 		"call_id": "c2", "adk.started": started.EventID, "adk.drift": true,
 		"entities": []any{m{"type": "Product", "value": "Reels", "attributes": m{"price": m{"kind": "money", "value": "52000", "currency": "USD"}}}},
 	})
-	seen, ev := r.seen(callRules())
+	seen, ss := r.seen(callRules())
 	if now := seen["Reels"].Attributes["price"].String(); now != "$52,000" {
 		t.Fatalf("the latest price read is %s, want that of the refusal", now)
 	}
-	got, err := ev.Sources(t.Context(), testSession, seen["Reels"])
+	got, err := ss.Sources(t.Context(), testSession, seen["Reels"])
 	if err != nil || len(got) != 1 || got[0].Call.ID != "c1" || !slices.Equal(got[0].Attributes, []string{"availability", "price"}) {
 		t.Errorf("sources %+v, %v; want the call that found it", got, err)
 	}
@@ -150,8 +150,8 @@ func TestCallProblems(t *testing.T) {
 				test.spoil(r, &r.rows[i])
 			}
 		}
-		seen, ev := r.seen(adRules())
-		got, err := ev.Sources(t.Context(), testSession, seen["Runners"])
+		seen, ss := r.seen(adRules())
+		got, err := ss.Sources(t.Context(), testSession, seen["Runners"])
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v, error %v", name, got, err)
 		}

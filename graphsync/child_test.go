@@ -13,66 +13,61 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+// runs records a session in which others run as tools.
+func runs(t testing.TB, s record.Session, children ...record.Session) []record.Event {
+	r := &recorder{t: t}
+	for i, child := range children {
+		r.tooled("planner", m{"n": i}, m{}, m{"adk.child_session": childOf(child)})
+	}
+	return r.in(s)
+}
+
+func numbered(i int) record.Session {
+	return record.Session{App: "ads", User: "u", ID: string(rune('a' + i))}
+}
+
 // Agents cannot run inside of each other. A record that says so is an error for all that ask,
 // and none of them waits for another.
 func TestSessionsThatNameEachOther(t *testing.T) {
-	source := rowsOf{rows: make(map[record.Session][]record.Event)}
-	session := func(i int) record.Session { return record.Session{App: "ads", User: "u", ID: fmt.Sprint("s", i%2)} }
-	for i := range 2 {
-		r := &recorder{t: t}
-		r.turn("r", "root")
-		child := session(i + 1)
-		r.start("T", "root", "c=planner", m{})
-		r.end("T", "root", "c=planner", m{}, m{"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID}})
-		for j := range r.rows {
-			r.rows[j].SessionID, r.rows[j].UserID = session(i).ID, session(i).User
+	for _, round := range []int{2, 3} {
+		var rows []record.Event
+		for i := range round {
+			next := numbered((i + 1) % round)
+			rows = append(rows, runs(t, numbered(i), next, next, next)...)
 		}
-		source.rows[session(i)] = r.rows
+		ss := graphsync.NewSessions(graphsync.RowsOf(rows), nil)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				s := numbered(i % round)
+				_, err := ss.Select(t.Context(), s, graphsync.Decision{})
+				if err == nil || !strings.Contains(err.Error(), "which ran as a tool") || !strings.Contains(err.Error(), "deep") {
+					t.Errorf("round of %d, Select: the error is %v", round, err)
+				}
+				if _, err := ss.Fold(t.Context(), s); err == nil || !strings.Contains(err.Error(), "deep") {
+					t.Errorf("round of %d, Fold: the error is %v", round, err)
+				}
+			})
+		}
+		wg.Wait()
 	}
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(source), nil)
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			if err := ev.CatchUp(t.Context(), session(i)); err == nil || !strings.Contains(err.Error(), "deep") {
-				t.Errorf("the error is %v", err)
-			}
-		})
-	}
-	wg.Wait()
 }
 
-// Whoever extracts before anybody asks gives way to other rules, and whoever asks does not.
-func TestFollowGivesWayToOtherRules(t *testing.T) {
-	r := &recorder{t: t}
-	r.turn("r", "root")
-	store := graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}})
-	rules, others := compile(t, adRules()), compile(t, priceRules())
-	version := func() (v string) {
-		err := store.View(t.Context(), testSession, func(r graphsync.EvidenceReader) error {
-			p, err := r.Progress()
-			v = p.Version
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+// Agents run as tools of agents that run as tools, up to 16 of them.
+func TestNestedAgentsAreBounded(t *testing.T) {
+	for _, deep := range []int{1, 16, 17} {
+		r := &recorder{t: t}
+		r.find("c1", "d1", item("a", 40))
+		rows := r.in(numbered(deep))
+		for i := range deep {
+			rows = append(rows, runs(t, numbered(i), numbered(i+1))...)
 		}
-		return v
-	}
-	for _, step := range []struct {
-		by   *graphsync.Extractor
-		do   func(*graphsync.Evidence) error
-		want *graphsync.Extractor
-	}{
-		{rules, func(ev *graphsync.Evidence) error { return ev.Follow(t.Context(), testSession) }, rules},
-		{others, func(ev *graphsync.Evidence) error { return ev.Follow(t.Context(), testSession) }, rules},
-		{others, func(ev *graphsync.Evidence) error { return ev.CatchUp(t.Context(), testSession) }, others},
-		{rules, func(ev *graphsync.Evidence) error { return ev.Follow(t.Context(), testSession) }, others},
-	} {
-		if err := step.do(graphsync.NewEvidence(store, step.by)); err != nil {
-			t.Fatal(err)
+		sel, err := graphsync.NewSessions(graphsync.RowsOf(rows), compile(t, priceRules())).Select(t.Context(), numbered(0), graphsync.Decision{})
+		if (err != nil) != (deep > 16) {
+			t.Errorf("%d deep: the error is %v", deep, err)
 		}
-		if got := version(); got != step.want.Version() {
-			t.Errorf("the rules that extracted are %s, want %s", got, step.want.Version())
+		if want := fmt.Sprint([]string{"a price $40*"}); err == nil && fmt.Sprint(tell(sel.Entities)) != want {
+			t.Errorf("%d deep: %q, want %s", deep, tell(sel.Entities), want)
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package graphsync_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -42,12 +41,11 @@ func buying(names ...string) graphsync.Decision {
 }
 
 // choose selects by the choiceRules.
-func choose(t *testing.T, r *recorder, d graphsync.Decision, found []entity.Entity, excluded ...int64) graphsync.Selection {
+func choose(t *testing.T, r *recorder, d graphsync.Decision) graphsync.Selection {
 	t.Helper()
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{map[record.Session][]record.Event{testSession: r.rows}, found}), compile(t, choiceRules()))
-	sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
-	if err != nil || sel.Progress.Failed > 0 {
-		t.Fatal(err, sel.Progress.Error)
+	sel := selectOf(t, choiceRules(), d, r.rows...)
+	if sel.Counts.Failed > 0 {
+		t.Fatal(sel.Counts.Error)
 	}
 	return sel
 }
@@ -168,7 +166,7 @@ func TestNotChosen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{t: t, run: "1"}
 			test.rows(r)
-			sel := choose(t, r, buying(test.buys...), nil)
+			sel := choose(t, r, buying(test.buys...))
 			diff(t, "not chosen", test.want, valuesOf(sel.NotChosen.Entities))
 			if sel.NotChosen.Total != len(test.want) {
 				t.Errorf("the total is %d, want %d", sel.NotChosen.Total, len(test.want))
@@ -203,37 +201,30 @@ func (r *recorder) agentSays(result m) {
 func TestFoundByAModelIsNoAlternative(t *testing.T) {
 	r := &recorder{t: t, run: "1"}
 	row := r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
-	found := []entity.Entity{{Type: "Product", Value: "b", Source: entity.SourceModel, Confidence: 1, EventID: row.EventID}, {Type: "Other", Value: "x", Source: entity.SourceModel, Confidence: 1, EventID: row.EventID}}
-	sel := choose(t, r, buying("a"), found)
+	r.found(row.EventID, declares("b"), m{"type": "Other", "value": "x"})
+	sel := choose(t, r, buying("a"))
 	if sel.NotChosen.Total != 0 || len(sel.Counted) != 1 || sel.Counted["Product:text:b"].Rule != nil {
 		t.Errorf("not chosen %+v, counted %+v", sel.NotChosen, sel.Counted)
 	}
 }
 
-// Rows that are excluded, or that came later, neither take out nor bring back.
+// Rows that came later neither take out nor bring back.
 func TestNotChosenOfSomeRows(t *testing.T) {
 	r := &recorder{t: t, run: "1"}
 	first := r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil).Seq
 	second := r.tooled("find", m{}, items(item("b", 9)), nil).Seq
-	third := r.tooled("find", m{}, items(item("a", 40), item("c", 1)), nil).Seq
-	upTo := func(row int64) graphsync.Decision {
-		d := buying("a")
-		d.UpTo = row
-		return d
-	}
+	r.tooled("find", m{}, items(item("a", 40), item("c", 1)), nil)
 	for name, test := range map[string]struct {
-		d        graphsync.Decision
-		excluded []int64
-		want     []string
+		upTo int64
+		want []string
 	}{
-		"all":                          {upTo(0), nil, []string{"c"}},
-		"before the second":            {upTo(first), nil, []string{"b"}},
-		"before the third":             {upTo(second), nil, []string{}},
-		"without the second":           {upTo(0), []int64{second}, []string{"b", "c"}},
-		"without the first and second": {upTo(0), []int64{first, second}, []string{"c"}},
-		"without the third":            {upTo(0), []int64{third}, []string{}},
+		"all":               {0, []string{"c"}},
+		"before the second": {first, []string{"b"}},
+		"before the third":  {second, []string{}},
 	} {
-		diff(t, name, test.want, valuesOf(choose(t, r, test.d, nil, test.excluded...).NotChosen.Entities))
+		d := buying("a")
+		d.UpTo = test.upTo
+		diff(t, name, test.want, valuesOf(choose(t, r, d).NotChosen.Entities))
 	}
 }
 
@@ -245,7 +236,7 @@ func TestNotChosenIsBounded(t *testing.T) {
 		list = append(list, item(fmt.Sprintf("b%02d", i), i))
 	}
 	r.tooled("find", m{}, items(list...), nil)
-	sel := choose(t, r, buying("a"), nil)
+	sel := choose(t, r, buying("a"))
 	if n := sel.NotChosen; n.Total != 30 || len(n.Entities) != 20 || n.Entities[19].Value != "b19" || len(sel.Entities) != 1 {
 		t.Errorf("%d, of which %q; %q count", n.Total, valuesOf(n.Entities), valuesOf(sel.Entities))
 	}
@@ -265,7 +256,7 @@ func TestOneListWithoutTheChosen(t *testing.T) {
 			}
 			r.tooled("find", m{}, list, nil)
 		}
-		if n := choose(t, r, buying("a"), nil).NotChosen.Total; n != 0 {
+		if n := choose(t, r, buying("a")).NotChosen.Total; n != 0 {
 			t.Errorf("the list %d lacks what was chosen, and %d things were not chosen", lacking, n)
 		}
 	}
@@ -277,11 +268,7 @@ func TestNotChosenWithoutAttributes(t *testing.T) {
 	rules[0].Attributes = nil
 	r := &recorder{t: t, run: "1"}
 	r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}}), compile(t, rules))
-	sel, err := ev.Select(t.Context(), testSession, buying("a"), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sel := selectOf(t, rules, buying("a"), r.rows...)
 	diff(t, "not chosen", []string{"b"}, valuesOf(sel.NotChosen.Entities))
 }
 
@@ -300,7 +287,6 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 			reading bool
 		}
 		var all []sighting
-		var found []entity.Entity
 		name := func() string { return []string{"a", "b", "c", "d"}[random.IntN(4)] }
 		entries := func() (list []m, names []string) {
 			for range random.IntN(4) {
@@ -312,7 +298,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 			return list, names
 		}
 		for range 1 + random.IntN(6) {
-			switch kind := random.IntN(14); kind {
+			switch kind := random.IntN(18); kind {
 			default: // a list, two of them in one row at times
 				some, names := entries()
 				more, others := entries()
@@ -356,7 +342,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 			case 6:
 				if len(r.rows) > 0 && random.IntN(3) == 0 {
 					e, n := r.rows[random.IntN(len(r.rows))], name()
-					found = append(found, entity.Entity{Type: "Product", Value: n, Source: entity.SourceModel, Confidence: 1, EventID: e.EventID})
+					r.found(e.EventID, declares(n))
 					all = append(all, sighting{e.Seq, "", n, false})
 				}
 			}
@@ -366,15 +352,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 		if len(r.rows) > 0 && random.IntN(3) == 0 {
 			d.UpTo = r.rows[random.IntN(len(r.rows))].Seq
 		}
-		var excluded []int64
-		for _, s := range all {
-			if random.IntN(12) == 0 {
-				excluded = append(excluded, s.row)
-			}
-		}
-		before := slices.DeleteFunc(slices.Clone(all), func(s sighting) bool {
-			return d.UpTo > 0 && s.row > d.UpTo || slices.Contains(excluded, s.row)
-		})
+		before := slices.DeleteFunc(slices.Clone(all), func(s sighting) bool { return d.UpTo > 0 && s.row > d.UpTo })
 		chosenIn := func(row int64, rule string) bool {
 			return slices.ContainsFunc(before, func(s sighting) bool {
 				return s.row == row && s.rule == rule && s.reading && slices.Contains(named, s.name)
@@ -392,7 +370,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 				counts = append(counts, "Product:text:"+n)
 			}
 		}
-		sel := choose(t, r, d, found, excluded...)
+		sel := choose(t, r, d)
 		diff(t, fmt.Sprint("seed ", seed), notChosen, valuesOf(sel.NotChosen.Entities))
 		why := []string{}
 		for key := range sel.Counted {
@@ -420,11 +398,12 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 		rows  func(c *recorder)
 		first func(r *recorder) // before the agent
 		own   func(r *recorder) // after it
-		found string            // by a model, in the session of the agent
 		want  []string
 	}{
-		"a list":                             {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) }, want: []string{"b"}},
-		"a model found another in it":        {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) }, found: "b"},
+		"a list": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) }, want: []string{"b"}},
+		"a model found another in it": {rows: func(c *recorder) {
+			c.found(c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil).EventID, declares("b"))
+		}},
 		"a list that a later one supersedes": {rows: func(c *recorder) { c.find("c1", "d1", item("b", 8)); c.find("c2", "d2", item("a", 40), item("b", 9)) }},
 		"a user of the agent names it": {rows: func(c *recorder) {
 			c.add(record.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
@@ -449,11 +428,6 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 			for _, call := range []string{"c1=d1", "c2=d2"} {
 				c.decide("L"+call, []string{call}, nil)
 			}
-			for i := range c.rows {
-				e := &c.rows[i]
-				e.SessionID, e.AppName, e.EventID = child.ID, child.App, "c"+e.EventID[1:]
-				e.Attributes = []byte(strings.ReplaceAll(string(e.Attributes), `"started":"0`, `"started":"c`))
-			}
 			r := &recorder{t: t, run: "1"}
 			if test.first != nil {
 				test.first(r)
@@ -461,36 +435,15 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 			for range len(c.rows) - len(r.rows) {
 				r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
 			}
-			r.tooled("researcher", m{}, m{"result": "a is fine"}, m{"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
+			r.tooled("researcher", m{}, m{"result": "a is fine"}, m{"adk.child_session": childOf(child)})
 			if test.own != nil {
 				test.own(r)
 			}
-			source := foundIn{rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows, child: c.rows}}, child, nil}
-			if test.found != "" {
-				source.of = []entity.Entity{{Type: "Product", Value: test.found, Source: entity.SourceModel, Confidence: 1, EventID: c.rows[1].EventID}}
-			}
-			sel, err := graphsync.NewEvidence(graphsync.NewRecorded(source), compile(t, choiceRules())).Select(t.Context(), testSession, buying("a"), nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sel := selectOf(t, choiceRules(), buying("a"), append(c.in(child), r.rows...)...)
 			diff(t, "not chosen", append([]string{}, test.want...), valuesOf(sel.NotChosen.Entities))
 			if n := len(sel.Entities) + sel.NotChosen.Total; n != 2 {
 				t.Errorf("%d things, want a and b", n)
 			}
 		})
 	}
-}
-
-// foundIn is rowsOf with what a model found in one session.
-type foundIn struct {
-	rowsOf
-	session record.Session
-	of      []entity.Entity
-}
-
-func (s foundIn) Entities(_ context.Context, key record.Session) ([]entity.Entity, error) {
-	if key == s.session {
-		return s.of, nil
-	}
-	return nil, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -97,47 +96,28 @@ func (r *recorder) after() {
 	r.add(record.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 52000, "status": "gone"}, m{"name": "Later", "price": 1}}}, nil)
 }
 
-// A row after the decision neither removes nor changes what the decision rests on,
-// whether the graph comes from the rows alone or over a store.
+// A row after the decision neither removes nor changes what the decision rests on.
 func TestLaterSightingsChangeNothing(t *testing.T) {
-	x := compile(t, stateRules())
 	r := decidedBetween(t)
-	store := &memory{}
-	sources := map[string]func() *graphsync.Graph{
-		"rows": func() *graphsync.Graph { return graphsync.Build(r.rows, x.Extract(r.rows).Entities) },
-		"store": func() *graphsync.Graph {
-			store.rows = r.rows
-			g, _, err := graphsync.NewSyncer(store, x).Sync(t.Context(), testSession)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return g
-		},
+	before := fold(t, stateRules(), r.rows).Graph()
+	wantWhy, want := why(t, before, r.key("H")), evidence(t, before, r.key("H"))
+	diff(t, "why before", []string{"Budget $50,000 0: (action) H", "Product Reels 0: (named) A / T / H"}, wantWhy)
+	reels := want[1]
+	if got := reels.Attributes["price"].Canonical() + " " + reels.Attributes["status"].Canonical(); got != "money:40000:USD text:new" {
+		t.Errorf("the decision rests on %s", got)
 	}
-	for name, graph := range sources {
-		r.rows = decidedBetween(t).rows
-		before := graph()
-		wantWhy, want := why(t, before, r.key("H")), evidence(t, before, r.key("H"))
-		diff(t, name+": why before", []string{"Budget $50,000 0: (action) H", "Product Reels 0: (named) A / T / H"}, wantWhy)
-		reels := want[1]
-		if got := reels.Attributes["price"].Canonical() + " " + reels.Attributes["status"].Canonical(); got != "money:40000:USD text:new" {
-			t.Errorf("%s: the decision rests on %s", name, got)
-		}
 
-		r.after()
-		for range 2 { // the second time over what the first one stored
-			after := graph()
-			diff(t, name+": why after", wantWhy, why(t, after, r.key("H")))
-			diff(t, name+": evidence after", want, evidence(t, after, r.key("H")))
-			// The session as a whole knows the latest.
-			all := after.Canonical()
-			if len(all) != 3 || all[2].Attributes["price"].Canonical() != "money:52000:USD" || all[2].Attributes["status"].Canonical() != "text:gone" {
-				t.Errorf("%s: %v", name, all)
-			}
-			if len(after.Entities()) != 3 {
-				t.Errorf("%s: %d entities of the spans, want 3", name, len(after.Entities()))
-			}
-		}
+	r.after()
+	after := fold(t, stateRules(), r.rows).Graph()
+	diff(t, "why after", wantWhy, why(t, after, r.key("H")))
+	diff(t, "evidence after", want, evidence(t, after, r.key("H")))
+	// The session as a whole knows the latest.
+	all := after.Canonical()
+	if len(all) != 3 || all[2].Attributes["price"].Canonical() != "money:52000:USD" || all[2].Attributes["status"].Canonical() != "text:gone" {
+		t.Errorf("%v", all)
+	}
+	if len(after.Entities()) != 3 {
+		t.Errorf("%d entities of the spans, want 3", len(after.Entities()))
 	}
 }
 
@@ -145,67 +125,16 @@ func TestLaterSightingsChangeNothing(t *testing.T) {
 func TestModelSightingBeforeAnExactOne(t *testing.T) {
 	r := decidedBetween(t)
 	r.after()
-	found := compile(t, stateRules()).Extract(r.rows)
-	said := entity.Entity{
-		Type: "Product", Value: "Later", Source: entity.SourceModel, Confidence: 0.6, TechNode: r.key("A"),
-		EventID: r.rows[4].EventID, SeenAt: time.UnixMicro(r.rows[4].Timestamp),
-	}
-	g := graphsync.Build(r.rows, append(found.Entities, said))
-	got := evidence(t, g, r.key("H"))
+	r.found(r.rows[4].EventID, m{"type": "Product", "value": "Later", "confidence": 0.6})
+	got := evidence(t, fold(t, stateRules(), r.rows).Graph(), r.key("H"))
 	if len(got) != 3 || got[1].Value != "Later" || got[1].Confidence != 0.6 || !slices.Equal(got[1].Sources, []entity.Source{entity.SourceModel}) {
 		t.Errorf("evidence %v", got)
 	}
 }
 
-// A row that fails under new rules does not take away what it gave before, although
-// a later row of its span was stored as the last one to give it.
-func TestEntityOfAFailedRowIsKept(t *testing.T) {
-	r := decidedBetween(t)
-	r.after()
-	store := &memory{rows: r.rows}
-	sync := func(change func(*config.Extract)) (*graphsync.Graph, graphsync.Receipt) {
-		rules := stateRules()
-		change(&rules[len(rules)-1])
-		g, receipt, err := graphsync.NewSyncer(store, compile(t, rules)).Sync(t.Context(), testSession)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g, receipt
-	}
-	values := func(g *graphsync.Graph) []string {
-		out := []string{}
-		for _, e := range evidence(t, g, r.key("H")) {
-			out = append(out, e.Value)
-		}
-		return out
-	}
-	g, _ := sync(func(*config.Extract) {})
-	diff(t, "under the old rules", []string{"$50,000", "Reels"}, values(g))
-
-	// The first two rows fail, the last one, which gave Reels too, gives nothing. It
-	// is not known any more that Later came from the last row alone, so it counts.
-	strict := func(r *config.Extract) {
-		r.Each = "$.products[?@.price < 50000 && @.name != 'Later']"
-		r.Attributes["reach"] = config.Attribute{Path: "$.reach", Type: entity.KindNumber}
-	}
-	for range 2 {
-		g, receipt := sync(strict)
-		if receipt.Failed != 2 {
-			t.Errorf("%d rows failed, want 2", receipt.Failed)
-		}
-		diff(t, "while rows fail", []string{"$50,000", "Later", "Reels"}, values(g))
-	}
-	// Once every row can be read, what none of them gives is out of date.
-	g, receipt := sync(func(r *config.Extract) { r.Each = "$.nothing" })
-	if receipt.Failed != 0 {
-		t.Errorf("%d rows failed", receipt.Failed)
-	}
-	diff(t, "when all rows are read", []string{"$50,000"}, values(g))
-}
-
-// What is stored of an entity that the rows still give has the values of all its
-// rows: next to a row that fails it must not stand in for the earlier ones.
-func TestStoredValuesDoNotReplaceSightings(t *testing.T) {
+// A row that fails gives nothing, and takes nothing from the other rows of its span. Those after the
+// decision do not stand in for it.
+func TestFailedRowBesideOthers(t *testing.T) {
 	r := decidedBetween(t)
 	r.after()
 	for i := range r.rows {
@@ -214,14 +143,12 @@ func TestStoredValuesDoNotReplaceSightings(t *testing.T) {
 			break
 		}
 	}
-	g, receipt, err := graphsync.NewSyncer(&memory{rows: r.rows}, compile(t, stateRules())).Sync(t.Context(), testSession)
-	if err != nil || receipt.Failed != 1 {
-		t.Fatalf("%d rows failed, %v", receipt.Failed, err)
+	s := graphsync.Fold(compile(t, stateRules()), r.rows)
+	if c := s.Counts(); c.Failed != 1 {
+		t.Fatalf("%d rows failed: %s", c.Failed, c.Error)
 	}
-	got := evidence(t, g, r.key("H"))
+	got := evidence(t, s.Graph(), r.key("H"))
 	if len(got) != 2 || len(got[1].Attributes) != 1 || got[1].Attributes["price"].Canonical() != "money:40000:USD" {
 		t.Errorf("the decision rests on %v", got)
 	}
 }
-
-// What is handed on beside models and tools is on no edge.

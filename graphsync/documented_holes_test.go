@@ -4,12 +4,11 @@
 package graphsync_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -22,12 +21,11 @@ func TestW15EveryEventTypeIsRead(t *testing.T) {
 	for _, typ := range append(record.EventTypes(), "AGENT_RESUMED") {
 		r := &recorder{t: t, run: "1"}
 		r.add(typ, "root", "S", "", m{"offer": m{"name": "Reels"}}, nil)
-		x := compile(t, []config.Extract{{Name: "offer", In: config.InContent, Event: typ, Each: "$.offer", Type: "Product", Value: "$.name"}})
-		found := x.Extract(r.rows)
-		if len(found.Failed) > 0 || len(found.Entities) != 1 || found.Entities[0].Value != "Reels" {
+		g := fold(t, []config.Extract{{Name: "offer", In: config.InContent, Event: typ, Each: "$.offer", Type: "Product", Value: "$.name"}}, r.rows).Graph()
+		if found := g.Entities(); len(found) != 1 || found[0].Value != "Reels" {
 			t.Errorf("%s: %+v", typ, found)
 		}
-		if n := graphsync.Build(r.rows, nil).Nodes(); len(n) != 1 {
+		if n := g.Nodes(); len(n) != 1 {
 			t.Errorf("%s: %d nodes", typ, len(n))
 		}
 	}
@@ -80,16 +78,15 @@ func TestW11AModelLeavesOutNothing(t *testing.T) {
 	if len(want) == 0 {
 		t.Fatal("no evidence")
 	}
-	for name, found := range map[string][]entity.Entity{
-		"nothing": nil,
-		"another price": {{
-			Type: want[len(want)-1].Type, Value: want[len(want)-1].Value, Confidence: 1, Source: entity.SourceModel,
-			TechNode: want[len(want)-1].Seen[0].TechNode, EventID: want[len(want)-1].Seen[0].EventID, SeenAt: want[len(want)-1].LastSeen,
-			Attributes: map[string]entity.Value{"price": entity.Text("free")},
-		}},
+	last := want[len(want)-1]
+	for name, found := range map[string][]m{
+		"nothing":       {},
+		"another price": {{"type": last.Type, "value": last.Value, "attributes": m{"price": m{"kind": "text", "value": "free"}}}},
 	} {
-		g := graphsync.Build(r.rows, append(compile(t, adRules()).Extract(r.rows).Entities, found...))
-		got := evidence(t, g, r.key("H"))
+		with := *r
+		with.rows = slices.Clone(r.rows)
+		with.found(last.Seen[0].EventID, found...)
+		got := evidence(t, build(t, with.rows), r.key("H"))
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d entities, want %d", name, len(got), len(want))
 		}

@@ -105,7 +105,7 @@ func TestInforms(t *testing.T) {
 	for _, tt := range tests {
 		r := &recorder{t: t}
 		tt.rows(r)
-		diff(t, tt.name, tt.want, edges(graphsync.Build(r.rows, nil), graphsync.Informs))
+		diff(t, tt.name, tt.want, edges(graphsync.Fold(nil, r.rows).Graph(), graphsync.Informs))
 	}
 }
 

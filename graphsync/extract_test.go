@@ -43,6 +43,27 @@ func row(t *testing.T, eventType, content string) record.Event {
 	}
 }
 
+// checkFold checks the entities of the spans, or that one row failed and gave none.
+func checkFold(t *testing.T, want []string, fail string, s *graphsync.Session) {
+	t.Helper()
+	got, c := shown(s.Graph().Entities()), s.Counts()
+	if fail == "" {
+		diff(t, "entities", want, got)
+		if c.Failed != 0 {
+			t.Errorf("%d rows failed: %s", c.Failed, c.Error)
+		}
+	} else if c.Failed != 1 || len(got) != 0 || !strings.Contains(c.Error, fail) {
+		t.Errorf("entities %v, %d rows failed: %q, want %q", got, c.Failed, c.Error, fail)
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func TestExtractResult(t *testing.T) {
 	rule := adRules()[0]
 	rule.Attributes["reach"] = config.Attribute{Path: "$.reach", Type: entity.KindNumber, Optional: true}
@@ -96,29 +117,24 @@ func TestExtractResult(t *testing.T) {
 			good := row(t, record.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{"name":"Other Row"}]}}`)
 			good.EventID, good.Seq, good.SpanID = "e0", 2, "span0"
 			bad := row(t, record.ToolCompleted, tt.content)
-			got := x.Extract([]record.Event{good, bad})
-			if tt.fail == "" {
-				diff(t, "entities", append(tt.want, "Product Other Row (rule 0.97)"), shown(got.Entities))
-				diff(t, "extracted", []string{"e1", "e0"}, got.Extracted)
-				return
+			got := graphsync.Fold(x, []record.Event{good, bad})
+			diff(t, "entities", append(tt.want, "Product Other Row (rule 0.97)"), shown(got.Graph().Entities()))
+			c := got.Counts()
+			if failed := btoi(tt.fail != ""); c.Rows != 2 || c.Failed != failed || c.Watermark != 2 || c.Truncated != 0 {
+				t.Errorf("%d rows up to %d, %d failed, %d truncated; want 2, 2, %d, 0", c.Rows, c.Watermark, c.Failed, c.Truncated, failed)
 			}
-			diff(t, "entities of the other row", []string{"Product Other Row (rule 0.97)"}, shown(got.Entities))
-			diff(t, "extracted", []string{"e0"}, got.Extracted)
-			if len(got.Failed) != 1 || got.Failed[0].EventID != "e1" || got.Failed[0].Rule != "placements" || !strings.Contains(got.Failed[0].Error(), tt.fail) {
-				t.Errorf("failed %v, want %s", got.Failed, tt.fail)
-			}
-			if got.RowsRead != 2 || got.Watermark != 2 || got.Truncated != 0 {
-				t.Errorf("read %d, watermark %d, truncated %d", got.RowsRead, got.Watermark, got.Truncated)
+			if tt.fail != "" && (!strings.HasPrefix(c.Error, `row e1: rule "placements": `) || !strings.Contains(c.Error, tt.fail)) {
+				t.Errorf("the error is %q, want %q", c.Error, tt.fail)
 			}
 		})
 	}
-	if null := (record.Event{EventID: "n", EventType: record.ToolCompleted}); len(x.Extract([]record.Event{null}).Failed) != 1 {
+	if null := (record.Event{EventID: "n", EventType: record.ToolCompleted}); graphsync.Fold(x, []record.Event{null}).Counts().Failed != 1 {
 		t.Error("a tool row without content did not fail")
 	}
 	refused := row(t, record.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{}]}}`)
 	refused.Status = record.StatusError
-	if got := x.Extract([]record.Event{refused}); len(got.Failed) != 0 || len(got.Extracted) != 1 {
-		t.Errorf("the result of a failed tool was read: %v", got.Failed)
+	if c := graphsync.Fold(x, []record.Event{refused}).Counts(); c.Failed != 0 || c.Rows != 1 {
+		t.Errorf("the result of a failed tool was read: %s", c.Error)
 	}
 }
 
@@ -180,9 +196,9 @@ func TestExtractRules(t *testing.T) {
 			record.ToolCompleted, `{"tool":"t","result":{"l":[{"n":1,"v":"a"},{"n":2,"v":"b"}]}}`, []string{"Thing b (rule 1)"}, "",
 		},
 		{
-			"members come in one order", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each = "t", "$.*" })},
-			record.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1"},"a":{"v":"2"},"m":{"v":"3"},"b":{"v":"4"}}}`,
-			[]string{"Thing 2 (rule 1)", "Thing 4 (rule 1)", "Thing 3 (rule 1)", "Thing 1 (rule 1)"}, "",
+			"members come in one order", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each, r.ArtifactURI = "t", "$.*", "$.u" })},
+			record.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1","u":"last"},"a":{"v":"1","u":"a"},"m":{"v":"1","u":"m"},"b":{"v":"1","u":"b"}}}`,
+			[]string{"Thing 1 (rule 1) last"}, "",
 		},
 		{
 			"a row fails as a whole",
@@ -199,15 +215,10 @@ func TestExtractRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := compile(t, tt.rules).Extract([]record.Event{row(t, tt.event, tt.body)})
-			if tt.fail != "" {
-				if len(got.Failed) != 1 || len(got.Entities) != 0 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
-					t.Errorf("entities %v, failed %v, want %s", shown(got.Entities), got.Failed, tt.fail)
-				}
-				return
+			x := compile(t, tt.rules)
+			for range 8 { // members of an object come in any order
+				checkFold(t, tt.want, tt.fail, graphsync.Fold(x, []record.Event{row(t, tt.event, tt.body)}))
 			}
-			diff(t, "failed", 0, len(got.Failed))
-			diff(t, "entities", tt.want, shown(got.Entities))
 		})
 	}
 }
@@ -219,7 +230,7 @@ func TestDeclaredEntities(t *testing.T) {
 		fail       string
 	}{
 		{`{"entities":[{"type":"Product","value":"Reels","attributes":{"price":{"kind":"money","value":"5","currency":"USD"}},"artifact_uri":"gs://x","confidence":0.5},{"type":"A","value":"b"}]}`,
-			[]string{"Product Reels (declared 0.5) price=money:5:USD gs://x", "A b (declared 1)"}, ""},
+			[]string{"A b (declared 1)", "Product Reels (declared 0.5) price=money:5:USD gs://x"}, ""},
 		{`{"entities":[]}`, []string{}, ""},
 		{`{}`, []string{}, ""},
 		{`{"entities":[{"type":"A","value":"b","attributes":{"n":{"kind":"number","value":"5"}}},{"type":"B","value":"b","attributes":{"n":{"kind":"number","value":"6"}}},{"type":"A","value":"b"}]}`,
@@ -239,15 +250,9 @@ func TestDeclaredEntities(t *testing.T) {
 		declared, ended := row(t, record.EntitiesDeclared, `{"tool":"t"}`), row(t, record.ToolCompleted, `{"tool":"t","result":{}}`)
 		declared.Attributes = []byte(tt.attributes)
 		ended.EventID, ended.Seq = "e2", 2
-		got := (*graphsync.Extractor)(nil).Extract([]record.Event{declared, ended})
-		if tt.fail != "" {
-			if len(got.Failed) != 1 || len(got.Entities) != 0 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
-				t.Errorf("%s: failed %v, want %s", tt.attributes, got.Failed, tt.fail)
-			}
-			continue
-		}
-		diff(t, "failed", 0, len(got.Failed))
-		diff(t, "entities", tt.want, shown(got.Entities))
+		t.Run(tt.attributes, func(t *testing.T) {
+			checkFold(t, tt.want, tt.fail, graphsync.Fold(nil, []record.Event{declared, ended}))
+		})
 	}
 }
 
@@ -300,14 +305,14 @@ func TestDeclaredInACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{t: t, run: "1"}
 			test.rows(r)
-			found := compile(t, nil).Extract(r.rows)
+			s := graphsync.Fold(compile(t, nil), r.rows)
 			got := []string{}
-			for _, e := range found.Entities {
+			for _, e := range s.Graph().Entities() {
 				got = append(got, strings.TrimLeft(e.EventID, "0")+" "+show(e))
 			}
 			diff(t, "entities", test.want, got)
-			if fail := fmt.Sprint(found.Failed); (len(found.Failed) > 0) != (test.fail != "") || !strings.Contains(fail, test.fail) {
-				t.Errorf("failed %s, want %q", fail, test.fail)
+			if c := s.Counts(); c.Failed != btoi(test.fail != "") || !strings.Contains(c.Error, test.fail) {
+				t.Errorf("%d rows failed: %q, want %q", c.Failed, c.Error, test.fail)
 			}
 		})
 	}
@@ -328,17 +333,16 @@ func TestOneEntityPerSpan(t *testing.T) {
 	elsewhere.EventID, elsewhere.Seq, elsewhere.SpanID = "e4", 4, "span2"
 
 	rows := []record.Event{elsewhere, end, declared, start}
-	found := compile(t, rules).Extract(rows)
-	diff(t, "entities, one per row and source", []string{
-		"Product Reels (action 0.9)",
-		"Product Reels (declared 0.2) reach=number:5 status=text:old",
-		"Product Reels (rule 0.4) status=text:new",
-		"Product Reels (rule 0.4) status=text:new",
-	}, shown(found.Entities))
-	if e := found.Entities[0]; e.EventID != "e1" || e.SeenAt.UnixMicro() != baseTime || e.SpanID != "span1" || e.TechNode != graphsync.TechNodeKey(start.Session(), "t1", "span1") {
-		t.Errorf("entity %+v", e)
+	g := fold(t, rules, rows).Graph()
+	known := g.Sightings()[0]
+	first := known[0].Entity
+	diff(t, "what the span knew, row by row", []string{
+		"Product Reels (action 0.9)", "Product Reels (rule 0.9) reach=number:5 status=text:new",
+	}, shown([]entity.Entity{first, known[1].Entity}))
+	if first.EventID != "e1" || first.SeenAt.UnixMicro() != baseTime || first.SpanID != "span1" || first.TechNode != graphsync.TechNodeKey(start.Session(), "t1", "span1") {
+		t.Errorf("entity %+v", first)
 	}
-	got := graphsync.Build(rows, found.Entities).Entities()
+	got := g.Entities()
 	diff(t, "entities, one per span", []string{
 		"Product Reels (rule 0.9) reach=number:5 status=text:new",
 		"Product Reels (rule 0.4) status=text:new",
@@ -360,9 +364,10 @@ func TestTruncatedRows(t *testing.T) {
 	for i := range rows {
 		rows[i].Seq, rows[i].EventID, rows[i].IsTruncated = int64(i+1), string(rune('a'+i)), true
 	}
-	got := x.Extract(rows)
-	if got.Truncated != 3 || len(got.Failed) != 1 || len(got.Entities) != 1 {
-		t.Errorf("truncated %d, failed %v, entities %v", got.Truncated, got.Failed, shown(got.Entities))
+	s := graphsync.Fold(x, rows)
+	found := shown(s.Graph().Entities())
+	if c := s.Counts(); c.Truncated != 3 || c.Failed != 1 || len(found) != 1 {
+		t.Errorf("%d truncated, %d failed: %s; entities %v", c.Truncated, c.Failed, c.Error, found)
 	}
 }
 
@@ -375,18 +380,19 @@ func FuzzExtract(f *testing.F) {
 	f.Add([]byte(`{"tool":"provision_campaign","args":{"budget":"$5"}}`), []byte(`null`))
 	f.Add([]byte(nil), []byte(nil))
 	f.Fuzz(func(t *testing.T, content, attributes []byte) {
-		for _, eventType := range []string{record.ToolStarting, record.EntitiesDeclared, record.ToolCompleted, record.LLMResponse} {
+		for _, eventType := range []string{record.ToolStarting, record.EntitiesDeclared, record.EntitiesFound, record.ToolCompleted, record.LLMResponse} {
 			e := record.Event{EventID: "e", EventType: eventType, Content: content, Attributes: attributes, LatencyMS: content}
-			got := x.Extract([]record.Event{e})
-			if len(got.Failed)+len(got.Extracted) != 1 {
-				t.Fatalf("%d failed, %d extracted", len(got.Failed), len(got.Extracted))
+			s := graphsync.Fold(x, []record.Event{e})
+			if c := s.Counts(); c.Rows != 1 || c.Failed > 1 || (c.Failed > 0) != (c.Error != "") {
+				t.Fatalf("%d rows, %d failed: %q", c.Rows, c.Failed, c.Error)
 			}
-			for _, en := range got.Entities {
+			g := s.Graph()
+			for _, en := range g.Entities() {
 				if err := en.Validate(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if g := graphsync.Build([]record.Event{e}, got.Entities); len(g.Nodes()) != 1 || len(g.Edges()) != 0 {
+			if len(g.Nodes()) != 1 || len(g.Edges()) != 0 {
 				t.Fatalf("%d nodes, %d edges", len(g.Nodes()), len(g.Edges()))
 			}
 		}
@@ -410,14 +416,22 @@ func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
 	start := row(t, record.ToolStarting, `{"tool":"t","args":{`+lines+`}}`)
 	end := row(t, record.ToolCompleted, `{"tool":"t","result":{`+lines+`}}`)
 	end.EventID, end.Seq = "e2", 2
-	got := make(map[string][]int)
-	for _, e := range x.Extract([]record.Event{start, end}).Entities {
-		got[e.EventID+" "+e.Value] = append(got[e.EventID+" "+e.Value], e.Repeats)
-	}
-	diff(t, "repeats", map[string][]int{"e1 A": {2}, "e1 B": {1}, "e2 A": {0}, "e2 B": {0}}, got)
-	for _, e := range graphsync.Build([]record.Event{start, end}, x.Extract([]record.Event{start, end}).Entities).Entities() {
-		if want := map[string]int{"A": 2, "B": 1}[e.Value]; e.Repeats != want {
-			t.Errorf("%s of the step is repeated %d times, want %d", e.Value, e.Repeats, want)
+	for name, test := range map[string]struct {
+		rows []record.Event
+		want map[string]int
+	}{
+		"the action": {[]record.Event{start}, map[string]int{"A": 2, "B": 1}},
+		"the result": {[]record.Event{end}, map[string]int{"A": 0, "B": 0}},
+		"the step":   {[]record.Event{start, end}, map[string]int{"A": 2, "B": 1}},
+	} {
+		got := make(map[string]int)
+		entities := graphsync.Fold(x, test.rows).Graph().Entities()
+		for _, e := range entities {
+			got[e.Value] = e.Repeats
+		}
+		diff(t, name, test.want, got)
+		if len(entities) != 2 {
+			t.Errorf("%s has %d entities, want A and B", name, len(entities))
 		}
 	}
 }
@@ -438,14 +452,15 @@ func TestExtractLinesOfAnAction(t *testing.T) {
 		"other night":  {`"price":10,"night":"may 2"`, "has the night may 2 here and may 1 before"},
 	} {
 		args := fmt.Sprintf(`{"tool":"provision","args":{"lines":[{"id":"A","price":10,"night":"may 1","quantity":2},{"id":"A",%s}]}}`, test.second)
-		out := x.Extract([]record.Event{{EventID: "e", EventType: record.ToolStarting, Content: []byte(args)}})
+		s := graphsync.Fold(x, []record.Event{{EventID: "e", EventType: record.ToolStarting, Content: []byte(args)}})
+		found, c := s.Graph().Entities(), s.Counts()
 		switch {
 		case test.fail == "":
-			if len(out.Failed) > 0 || len(out.Entities) != 1 || out.Entities[0].Repeats != 1 {
-				t.Errorf("%s: %+v", name, out)
+			if c.Failed > 0 || len(found) != 1 || found[0].Repeats != 1 {
+				t.Errorf("%s: %+v, %s", name, found, c.Error)
 			}
-		case len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Error(), test.fail):
-			t.Errorf("%s: %+v, want an error about %q", name, out, test.fail)
+		case c.Failed != 1 || !strings.Contains(c.Error, test.fail):
+			t.Errorf("%s: %d rows failed: %q, want an error about %q", name, c.Failed, c.Error, test.fail)
 		}
 	}
 }

@@ -4,11 +4,13 @@
 package graphsync_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -32,7 +34,7 @@ func TestTechNodeKey(t *testing.T) {
 	}
 }
 
-func TestFold(t *testing.T) {
+func TestSpans(t *testing.T) {
 	r := &recorder{t: t}
 	r.run, r.branch = "1", "par.a"
 	r.add(record.ToolStarting, "", "T", "", m{"tool": "query", "args": m{}}, m{"call_id": "c1"})
@@ -45,7 +47,7 @@ func TestFold(t *testing.T) {
 	// Rows are folded in the order of recording, which time need not follow.
 	r.rows[2].Timestamp = r.rows[0].Timestamp - 1000
 
-	nodes := graphsync.Build(r.rows, nil).Nodes()
+	nodes := graphsync.Fold(nil, r.rows).Graph().Nodes()
 	want := []graphsync.TechNode{{
 		Key: r.key("T"), Session: testSession, TraceID: "trace-1", SpanID: "T", ParentSpanID: "P1", Kind: graphsync.KindTool, Name: "query",
 		Agent: "root", InvocationID: "inv-1", Branch: "par.a", CallID: "c1",
@@ -57,11 +59,11 @@ func TestFold(t *testing.T) {
 	diff(t, "nodes", want, nodes)
 
 	r.rows[2].Status = record.StatusOK
-	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.Status != record.StatusOK || n.ErrorMessage != "" {
+	if n := graphsync.Fold(nil, r.rows).Graph().Nodes()[0]; n.Status != record.StatusOK || n.ErrorMessage != "" {
 		t.Errorf("status %s %q, want that of the last row", n.Status, n.ErrorMessage)
 	}
 	r.rows[1].LatencyMS = nil
-	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.LatencyMS != 2 {
+	if n := graphsync.Fold(nil, r.rows).Graph().Nodes()[0]; n.LatencyMS != 2 {
 		t.Errorf("latency %v ms, want the time between the rows", n.LatencyMS)
 	}
 }
@@ -82,7 +84,7 @@ func TestRowsOfOneInstant(t *testing.T) {
 		r.rows[i].Seq, r.rows[i].Timestamp = 0, baseTime
 		want = append(want, r.rows[len(r.rows)-1-i].EventType)
 	}
-	diff(t, "order", want, graphsync.Build(r.rows, nil).Nodes()[0].EventTypes)
+	diff(t, "order", want, graphsync.Fold(nil, r.rows).Graph().Nodes()[0].EventTypes)
 }
 
 func TestKinds(t *testing.T) {
@@ -124,7 +126,7 @@ func TestKinds(t *testing.T) {
 	if _, ok := g.Node("nothing"); ok {
 		t.Error("an unknown key has a node")
 	}
-	if _, ok := graphsync.Build(nil, nil).Decision(); ok {
+	if _, ok := graphsync.Fold(nil, nil).Graph().Decision(); ok {
 		t.Error("an empty session has a decision")
 	}
 }
@@ -240,51 +242,38 @@ func TestCausesAndEffects(t *testing.T) {
 	}
 }
 
-func TestEntityWithoutNode(t *testing.T) {
-	r := delegate(t)
-	es := []entity.Entity{
-		{Type: "Product", Value: "By Row", Source: entity.SourceModel, Confidence: 0.8, EventID: r.rows[len(r.rows)-8].EventID, SeenAt: time.UnixMicro(baseTime)},
-		{Type: "Product", Value: "Unknown", Source: entity.SourceModel, Confidence: 0.8, EventID: "gone", TechNode: "gone", SeenAt: time.UnixMicro(baseTime)},
-	}
-	g := graphsync.Build(r.rows, es)
-	got := g.Entities()
-	if len(got) != 2 || len(g.Canonical()) != 2 {
-		t.Fatalf("entities %v", shown(got))
-	}
-	for _, e := range got {
-		if _, ok := g.Node(e.TechNode); ok != (e.Value == "By Row") {
-			t.Errorf("%s belongs to node %q", e.Value, e.TechNode)
-		}
-	}
-	if es[0].TechNode != "" {
-		t.Error("Build changed its input")
-	}
-}
-
+// A later sighting without a typed value does not take the typed value away.
 func TestTypedValueStays(t *testing.T) {
-	r := delegate(t)
+	r := &recorder{t: t, run: "1"}
+	r.end("T", "", "c1=estimate", m{"cost": "$5"}, nil)
+	r.add(record.EntitiesDeclared, "", "T", "", m{"tool": "estimate"}, m{"entities": []m{{"type": "Budget", "value": "$5"}}})
+	r.end("T", "", "c1=estimate", m{"error": "gone"}, nil)
+	rule := config.Extract{Name: "cost", Tool: "estimate", Type: "Budget", Value: "$.cost", ValueType: entity.KindMoney, Currency: "USD"}
 	norm, err := entity.Money("5", "USD")
 	if err != nil {
 		t.Fatal(err)
 	}
-	typed := entity.Entity{Type: "Budget", Value: "$5", Norm: norm, Source: entity.SourceRule, Confidence: 1, TechNode: r.key("T1"), SeenAt: time.UnixMicro(baseTime)}
-	plain := typed
-	plain.Norm, plain.Source, plain.SeenAt = entity.Value{}, entity.SourceDeclared, time.UnixMicro(baseTime+1)
-	got := graphsync.Build(r.rows, []entity.Entity{plain, typed}).Entities()
+	got := fold(t, []config.Extract{rule}, r.rows).Graph().Entities()
 	if len(got) != 1 || !got[0].Norm.Equal(norm) || got[0].Source != entity.SourceDeclared {
 		t.Errorf("entities %+v", got)
 	}
 }
 
+// What a model found in a span adds to what rules found there, in an earlier row and in a later one.
 func TestModelAddsOnly(t *testing.T) {
-	r := delegate(t)
-	exact := entity.Entity{
-		Type: "Product", Value: "Reels", Source: entity.SourceRule, Confidence: 0.4, TechNode: r.key("T1"), EventID: r.rows[0].EventID,
-		SeenAt: time.UnixMicro(baseTime), Attributes: map[string]entity.Value{"status": entity.Text("open")},
+	rules := adRules()
+	rules[0].Confidence = 0.4
+	rules[0].Attributes["status"] = config.Attribute{Path: "$.status"}
+	for about := range 3 {
+		r := &recorder{t: t, run: "1"}
+		r.tool("T", "A", "c1=query_ad_inventory", m{}, m{"placements": []m{{"name": "Reels", "status": "open"}}})
+		r.add(record.StateDelta, "", "T", "A", m{}, nil)
+		text := func(s string) m { return m{"kind": "text", "value": s} }
+		r.found(r.rows[about].EventID, m{
+			"type": "Product", "value": "Reels", "confidence": 0.9, "artifact_uri": "gs://m",
+			"attributes": m{"status": text("closed"), "reach": text("7")},
+		})
+		got := fold(t, rules, r.rows).Graph().Entities()
+		diff(t, fmt.Sprint("found in row ", about), []string{"Product Reels (rule 0.9) reach=text:7 status=text:open gs://m"}, shown(got))
 	}
-	model := exact
-	model.Source, model.Confidence, model.SeenAt, model.ArtifactURI = entity.SourceModel, 0.9, time.UnixMicro(baseTime+10), "gs://m"
-	model.Attributes = map[string]entity.Value{"status": entity.Text("closed"), "reach": entity.Text("7")}
-	got := graphsync.Build(r.rows, []entity.Entity{model, exact}).Entities()
-	diff(t, "entities", []string{"Product Reels (rule 0.9) reach=text:7 status=text:open gs://m"}, shown(got))
 }

@@ -50,7 +50,7 @@ func TestKindOfSpans(t *testing.T) {
 					e := r.add(typ, "root", "S", "", m{"tool": "some_tool"}, nil)
 					e.Attributes = r.json(m{"adk": tt.adk})
 				}
-				nodes := graphsync.Build(r.rows, nil).Nodes()
+				nodes := graphsync.Fold(nil, r.rows).Graph().Nodes()
 				if len(nodes) != 1 || nodes[0].Kind != tt.kind || nodes[0].Name != tt.named {
 					t.Errorf("%+v, want one %s %s", nodes, tt.kind, tt.named)
 				}
@@ -65,7 +65,7 @@ func TestPausesNameNoCall(t *testing.T) {
 	r := &recorder{t: t, run: "1"}
 	r.add(record.AgentStarting, "root", "A", "", nil, nil)
 	r.add(record.ToolPaused, "root", "A", "", m{"tool": "order"}, m{"function_call_id": "c1"})
-	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.CallID != "" {
+	if n := graphsync.Fold(nil, r.rows).Graph().Nodes()[0]; n.CallID != "" {
 		t.Errorf("the agent's span has call id %s", n.CallID)
 	}
 }
@@ -84,7 +84,7 @@ func TestRequestsAreResumed(t *testing.T) {
 		r.add(tt.answer, "root", "R2", "", m{"tool": "ask"}, m{"call_id": "c1"})
 		to := r.key("R2")
 		want := graphsync.Edge{From: from, To: to, Kind: graphsync.Resumes}
-		if edges := graphsync.Build(r.rows, nil).Edges(); !slices.Contains(edges, want) {
+		if edges := graphsync.Fold(nil, r.rows).Graph().Edges(); !slices.Contains(edges, want) {
 			t.Errorf("%s: edges %v, want %v", tt.request, edges, want)
 		}
 	}
@@ -120,10 +120,10 @@ func TestRowsOfThePythonPlugin(t *testing.T) {
 				continue
 			}
 			found[row.EventType] = true
-			nodes := graphsync.Build([]record.Event{{
+			nodes := graphsync.Fold(nil, []record.Event{{
 				EventID: row.EventID, EventType: row.EventType, Agent: row.Agent, TraceID: row.TraceID, SpanID: row.SpanID,
 				Content: row.Content, Attributes: row.Attributes, Status: row.Status,
-			}}, nil).Nodes()
+			}}).Graph().Nodes()
 			if len(nodes) != 1 || nodes[0].Kind != graphsync.KindAgent || nodes[0].Name != row.Agent {
 				t.Errorf("%s: %s is %+v, want the agent's span", file, row.EventType, nodes)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -42,13 +43,13 @@ func TestMessagesThatAnswerNameNothing(t *testing.T) {
 			if tt.parts != "" {
 				e.ContentParts = []byte(tt.parts)
 			}
-			found := rules.Extract(r.rows)
+			session := graphsync.Fold(rules, r.rows)
 			var got []string
-			for _, e := range found.Entities {
+			for _, e := range session.Graph().Entities() {
 				got = append(got, e.Value)
 			}
-			if !slices.Equal(got, tt.want) || len(found.Failed) != tt.failed {
-				t.Errorf("%q and %d failed rows, want %q and %d: %v", got, len(found.Failed), tt.want, tt.failed, found.Failed)
+			if c := session.Counts(); !slices.Equal(got, tt.want) || c.Failed != tt.failed {
+				t.Errorf("%q and %d failed rows, want %q and %d: %s", got, c.Failed, tt.want, tt.failed, c.Error)
 			}
 		})
 	}

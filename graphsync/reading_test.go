@@ -9,6 +9,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -48,11 +49,11 @@ func TestEchoes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := &recorder{t: t, run: "1"}
 			r.tool("T", "A", "c1=plan", test.args, test.result)
-			found := compile(t, test.rules).Extract(r.rows)
-			if len(found.Failed) > 0 || len(found.Entities) != 1 {
-				t.Fatalf("found %v, failed %v", found.Entities, found.Failed)
+			found := fold(t, test.rules, r.rows).Graph().Entities()
+			if len(found) != 1 {
+				t.Fatalf("found %v", found)
 			}
-			diff(t, "echoes", test.want, found.Entities[0].Echoes)
+			diff(t, "echoes", test.want, found[0].Echoes)
 		})
 	}
 }
@@ -94,11 +95,11 @@ func TestSources(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := &recorder{t: t, run: "1"}
 			r.add(test.event, "root", "T", "A", test.content, test.attrs)
-			found := compile(t, test.rules).Extract(r.rows)
-			if len(found.Failed) > 0 || len(found.Entities) != 1 {
-				t.Fatalf("found %v, failed %v", found.Entities, found.Failed)
+			found := fold(t, test.rules, r.rows).Graph().Entities()
+			if len(found) != 1 {
+				t.Fatalf("found %v", found)
 			}
-			if got := found.Entities[0].Source; got != test.want {
+			if got := found[0].Source; got != test.want {
 				t.Errorf("source %q, want %q", got, test.want)
 			}
 		})
@@ -113,14 +114,14 @@ func TestChangedArgumentsAreRead(t *testing.T) {
 	r.start("T", "A", "c1=buy", m{"item": "the usual"})
 	r.end("T", "A", "c1=buy", m{"error": "requires confirmation"}, m{"adk.args_changed": true, "adk.args": m{"item": "Superbowl"}})
 	r.end("U", "A", "c2=buy", m{"error": "requires confirmation"}, m{"adk.args_changed": true, "adk.args": m{}})
-	found := compile(t, rules).Extract(r.rows)
+	s := graphsync.Fold(compile(t, rules), r.rows)
 	var got []string
-	for _, e := range found.Entities {
+	for _, e := range s.Graph().Entities() {
 		got = append(got, string(e.Source)+" "+e.Value)
 	}
 	diff(t, "entities", []string{"action the usual", "action Superbowl"}, got)
-	if len(found.Failed) != 1 {
-		t.Errorf("failed %v, want the row whose arguments name nothing", found.Failed)
+	if c := s.Counts(); c.Failed != 1 {
+		t.Errorf("%d rows failed, want the one whose arguments name nothing: %s", c.Failed, c.Error)
 	}
 }
 
@@ -145,13 +146,13 @@ func TestValueFromArguments(t *testing.T) {
 			attrs["adk.args"] = test.args
 		}
 		r.end("T", "A", "c1=price_of", m{"price": 40}, attrs)
-		found := compile(t, rules).Extract(r.rows)
+		s := graphsync.Fold(compile(t, rules), r.rows)
 		got := "failed"
-		for _, e := range found.Entities {
+		for _, e := range s.Graph().Entities() {
 			got = fmt.Sprint(e.Value, " ", e.Attributes["price"])
 		}
-		if got != test.want || (test.want == "failed") != (len(found.Failed) == 1) {
-			t.Errorf("arguments %v: %s, failed %v; want %s", test.args, got, found.Failed, test.want)
+		if c := s.Counts(); got != test.want || (test.want == "failed") != (c.Failed == 1) {
+			t.Errorf("arguments %v: %s, %d rows failed: %s; want %s", test.args, got, c.Failed, c.Error, test.want)
 		}
 	}
 }

@@ -21,14 +21,14 @@ func TestReference(t *testing.T) {
 		x := compile(t, []config.Extract{{
 			Name: "placement", Tool: "find", In: config.InResult, Type: "Product", Value: "$.name", Confidence: confidence, Attributes: attributes,
 		}})
-		got := x.Extract([]record.Event{{
+		got := graphsync.Fold(x, []record.Event{{
 			EventID: "e1", EventType: record.ToolCompleted, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t", SpanID: "sp", Status: record.StatusOK,
 			Content: []byte(`{"tool": "find", "result": {"name": "Yahoo Homepage", "slot": "top"}}`),
-		}})
-		if len(got.Entities) != 1 {
+		}}).Graph().Entities()
+		if len(got) != 1 {
 			t.Fatalf("found %+v", got)
 		}
-		return got.Entities[0]
+		return got[0]
 	}
 	t.Run("01_an_entity_is_certain_and_bare_by_default", func(t *testing.T) {
 		e := found(t, 0, nil)
@@ -56,7 +56,7 @@ func TestReference(t *testing.T) {
 		return ids, parents
 	}
 	t.Run("96_spans_without_an_edge_are_kept", func(t *testing.T) {
-		g := graphsync.Build([]record.Event{row(1, "s1", ""), row(2, "s2", "s1"), row(3, "s3", "")}, nil)
+		g := graphsync.Fold(nil, []record.Event{row(1, "s1", ""), row(2, "s2", "s1"), row(3, "s3", "")}).Graph()
 		tr := g.Trace()
 		if ids, _ := spans(g); !slices.Equal(ids, []string{"s1", "s2", "s3"}) || len(tr.Timeline) != 3 || len(tr.Roots) != 2 || len(edges(g, graphsync.Contains)) != 1 {
 			t.Errorf("spans %v, %d roots, edges %v", ids, len(tr.Roots), edges(g, graphsync.Contains))
@@ -64,7 +64,7 @@ func TestReference(t *testing.T) {
 	})
 	t.Run("97_a_parent_that_is_learned_late_is_kept", func(t *testing.T) {
 		// s2 is first named as a parent, then has a row without its own parent, then one with it.
-		g := graphsync.Build([]record.Event{row(1, "s3", "s2"), row(2, "s2", ""), row(3, "s2", "s1"), row(4, "s1", "")}, nil)
+		g := graphsync.Fold(nil, []record.Event{row(1, "s3", "s2"), row(2, "s2", ""), row(3, "s2", "s1"), row(4, "s1", "")}).Graph()
 		for _, n := range g.Nodes() {
 			if want := map[string]string{"s1": "", "s2": "s1", "s3": "s2"}[n.SpanID]; n.ParentSpanID != want {
 				t.Errorf("the parent of %s is %q, want %q", n.SpanID, n.ParentSpanID, want)
@@ -75,7 +75,7 @@ func TestReference(t *testing.T) {
 		}
 	})
 	t.Run("98_rows_in_reverse_come_out_by_time", func(t *testing.T) {
-		g := graphsync.Build([]record.Event{row(3, "s3", "s2"), row(2, "s2", "s1"), row(1, "s1", "")}, nil)
+		g := graphsync.Fold(nil, []record.Event{row(3, "s3", "s2"), row(2, "s2", "s1"), row(1, "s1", "")}).Graph()
 		if ids, _ := spans(g); !slices.Equal(ids, []string{"s1", "s2", "s3"}) {
 			t.Errorf("spans %v", ids)
 		}

@@ -4,6 +4,7 @@
 package graphsync_test
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func TestVersion(t *testing.T) {
 	if v := (*graphsync.Extractor)(nil).Version(); v != compile(t, nil).Version() || v == x.Version() {
 		t.Error("no rules and a nil extractor differ, or equal some rules")
 	}
-	// Progress is stored with the version: an upgrade that changes it reads every session anew.
+	// Receipts and journals have the version: it stays while the same rules find the same.
 	for want, rules := range map[string][]config.Extract{
 		"5ff9e8a35c251156bc082325fa8ce867": adRules(), "25af8dcacaa1d2a02c5b816b1b9b1117": nil,
 	} {
@@ -124,6 +125,32 @@ func TestVersion(t *testing.T) {
 		change(rules)
 		if compile(t, rules).Version() == x.Version() {
 			t.Errorf("change %d does not change the version", i)
+		}
+	}
+}
+
+// Rules that are stored and read again find the same.
+func TestRulesAsJSON(t *testing.T) {
+	full := append(adRules(), callRules()[3:]...)
+	full[0].Alternatives = true
+	full = append(full, config.Extract{
+		Name: "one", Tool: "lookup", Type: "Product", ValueArgs: "$.id", ValueType: entity.KindMoney, Currency: "EUR", Confidence: 0.5,
+		Attributes: map[string]config.Attribute{"seen": {Path: "$.at", Type: entity.KindTime, LookedUp: true}},
+	})
+	for _, x := range []*graphsync.Extractor{nil, compile(t, nil), compile(t, full)} {
+		text, err := json.Marshal(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := graphsync.ReadRules(text)
+		if err != nil || again.Version() != x.Version() {
+			t.Errorf("%s: the version is %s, want %s; %v", text, again.Version(), x.Version(), err)
+		}
+		diff(t, "what they show", x.Shows(), again.Shows())
+	}
+	for text, want := range map[string]string{"x": "rules of extraction: ", `[{"Name":"r"}]`: "Type: missing"} {
+		if x, err := graphsync.ReadRules([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || x != nil {
+			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package graphsync_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,22 +16,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// rowsOf is a source of the rows of sessions.
-type rowsOf struct {
-	rows  map[record.Session][]record.Event
-	found []entity.Entity
-}
-
-func (s rowsOf) Flush(context.Context) error { return nil }
-
-func (s rowsOf) Events(_ context.Context, key record.Session) ([]record.Event, error) {
-	return s.rows[key], nil
-}
-
-func (s rowsOf) Entities(context.Context, record.Session) ([]entity.Entity, error) {
-	return s.found, nil
-}
 
 // priceRules find products with a price in the results of find, by name, and in the
 // arguments of buy.
@@ -72,15 +55,9 @@ func (r *recorder) decide(span string, results, answers []string, calls ...strin
 }
 
 // selected tells the readings that count: name, attribute, value, and * where it was read.
-func selected(t *testing.T, r *recorder, d graphsync.Decision, excluded ...int64) []string {
+func selected(t *testing.T, r *recorder, d graphsync.Decision) []string {
 	t.Helper()
-	rows := map[record.Session][]record.Event{testSession: r.rows}
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: rows}), compile(t, priceRules()))
-	sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tell(sel.Entities)
+	return tell(selectOf(t, priceRules(), d, r.rows...).Entities)
 }
 
 func tell(es []entity.Canonical) []string {
@@ -232,15 +209,6 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestSelectExcluded(t *testing.T) {
-	r := &recorder{t: t, run: "1"}
-	r.find("c1", "d1", item("a", 40))
-	later := r.find("c2", "d2", item("a", 52), item("b", 1)).Seq
-	d := graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
-	diff(t, "all", []string{"a price $52*", "b price $1*"}, selected(t, r, d))
-	diff(t, "without the second result", []string{"a price $40*"}, selected(t, r, d, later))
-}
-
 // Whatever was read, in whatever order calls overlap: a reading counts unless one that was
 // read began after it. The oracle says so word by word.
 func TestSelectIsWhatTheRuleSays(t *testing.T) {
@@ -303,11 +271,6 @@ func TestSelectNestedSession(t *testing.T) {
 	c.find("c1", "d1", item("a", 40))
 	c.find("c2", "d2", item("a", 52), item("b", 9))
 	c.decide("CL", []string{"c2=d2"}, nil)
-	for i := range c.rows {
-		c.rows[i].SessionID, c.rows[i].AppName = child.ID, child.App
-		c.rows[i].EventID = "c" + c.rows[i].EventID[1:]
-		c.rows[i].Attributes = []byte(strings.ReplaceAll(string(c.rows[i].Attributes), `"started":"0`, `"started":"c`))
-	}
 	r := &recorder{t: t, run: "1"}
 	for range len(c.rows) {
 		r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
@@ -315,12 +278,8 @@ func TestSelectNestedSession(t *testing.T) {
 	start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
 	r.add(record.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
 		m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9",
-			"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
+			"adk.child_session": childOf(child)})
 	d := graphsync.Decision{Answer: r.decide("L", []string{"c9=d9"}, nil).EventID}
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows, child: c.rows}}), compile(t, priceRules()))
-	sel, err := ev.Select(t.Context(), testSession, d, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sel := selectOf(t, priceRules(), d, append(c.in(child), r.rows...)...)
 	diff(t, "readings", []string{"a price $52*", "b price $9*"}, tell(sel.Entities))
 }

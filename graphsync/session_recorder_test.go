@@ -135,6 +135,36 @@ func (r *recorder) answer(run, inv, span, confirmation string) {
 	r.add(record.InvocationStarting, "root", span, "", nil, nil)
 }
 
+// found records what a model found in a row, by the event id of the row.
+func (r *recorder) found(of string, entities ...m) *record.Event {
+	r.t.Helper()
+	var about record.Event
+	for _, e := range r.rows {
+		if e.EventID == of {
+			about = e
+		}
+	}
+	e := r.add(record.EntitiesFound, about.Agent, about.SpanID, about.ParentSpanID, nil, m{"adk.of": of, "entities": entities})
+	e.RunID, e.TraceID, e.InvocationID = "", about.TraceID, about.InvocationID
+	return e
+}
+
+// in makes the rows those of another session. Their event ids are those of no other session.
+func (r *recorder) in(s record.Session) []record.Event {
+	for i := range r.rows {
+		e := &r.rows[i]
+		e.SessionID, e.UserID, e.AppName, e.EventID = s.ID, s.User, s.App, s.ID+e.EventID
+		text := strings.ReplaceAll(string(e.Attributes), `"started":"0`, `"started":"`+s.ID+"0")
+		e.Attributes = []byte(strings.ReplaceAll(text, `"of":"0`, `"of":"`+s.ID+"0"))
+	}
+	return r.rows
+}
+
+// childOf names the session of an agent that ran as a tool.
+func childOf(s record.Session) m {
+	return m{"app_name": s.App, "user_id": s.User, "session_id": s.ID}
+}
+
 func (r *recorder) key(span string) string {
 	r.t.Helper()
 	for _, e := range r.rows {
@@ -182,14 +212,30 @@ func compile(t testing.TB, rules []config.Extract) *graphsync.Extractor {
 	return x
 }
 
+// fold folds rows that the rules can read.
+func fold(t testing.TB, rules []config.Extract, rows []record.Event) *graphsync.Session {
+	t.Helper()
+	s := graphsync.Fold(compile(t, rules), rows)
+	if c := s.Counts(); c.Failed > 0 {
+		t.Errorf("%d rows failed: %s", c.Failed, c.Error)
+	}
+	return s
+}
+
 // build returns the graph of the rows.
 func build(t testing.TB, rows []record.Event) *graphsync.Graph {
 	t.Helper()
-	found := compile(t, adRules()).Extract(rows)
-	for _, f := range found.Failed {
-		t.Errorf("extraction: %v", f.Error())
+	return fold(t, adRules(), rows).Graph()
+}
+
+// selectOf selects the evidence of a decision in testSession from rows of any sessions.
+func selectOf(t testing.TB, rules []config.Extract, d graphsync.Decision, rows ...record.Event) graphsync.Selection {
+	t.Helper()
+	sel, err := graphsync.NewSessions(graphsync.RowsOf(rows), compile(t, rules)).Select(t.Context(), testSession, d)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return graphsync.Build(rows, found.Entities)
+	return sel
 }
 
 // edges returns the edges of a kind as "from>to" of span ids, in order.

@@ -42,16 +42,16 @@ func TestTallies(t *testing.T) {
 				{Name: "other", Tool: "never", Type: "T", Value: "$.name"},
 			})
 			read := row(t, record.ToolCompleted, fmt.Sprintf(`{"tool":"find","result":%s}`, tt.result))
-			list, tools := x.Tallies([]record.Event{read})
-			if got := list[0]; got.Found != tt.found || got.Nearly != tt.nearly || got.Idle() != tt.idle || list[1].Rows != 0 {
-				t.Errorf("%+v, idle %v; want found %d, nearly %q", list, got.Idle(), tt.found, tt.nearly)
+			counts := graphsync.Fold(x, []record.Event{read}).Counts()
+			if got := counts.Rule("r"); got.Found != tt.found || got.Nearly != tt.nearly || got.Idle() != tt.idle || counts.Rule("other").Rows != 0 {
+				t.Errorf("%+v, idle %v; want found %d, nearly %q", counts.Rules, got.Idle(), tt.found, tt.nearly)
 			}
-			if !slices.Equal(tools, []string{"find"}) {
-				t.Errorf("tools %v", tools)
+			if !slices.Equal(counts.Tools, []string{"find"}) {
+				t.Errorf("tools %v", counts.Tools)
 			}
 		})
 	}
-	if list, tools := (*graphsync.Extractor)(nil).Tallies(nil); list != nil || tools != nil {
+	if c := graphsync.Fold(nil, nil).Counts(); c.Rules != nil || c.Tools != nil {
 		t.Error("no rules have tallies")
 	}
 }
@@ -63,7 +63,7 @@ func TestTallyOfAFailedRow(t *testing.T) {
 		{Name: "first", Tool: "find", Type: "A", Value: "$.id"},
 		{Name: "second", Tool: "find", Type: "B", Value: "$.nmae"},
 	})
-	list, _ := x.Tallies([]record.Event{row(t, record.ToolCompleted, `{"tool":"find","result":{"id":"1","name":"n"}}`)})
+	list := graphsync.Fold(x, []record.Event{row(t, record.ToolCompleted, `{"tool":"find","result":{"id":"1","name":"n"}}`)}).Counts().Rules
 	want := []graphsync.Tally{{Rule: "first", Rows: 1}, {
 		Rule: "second", Rows: 1, Failed: 1,
 		Nearly: "match 1 of each $: value $.nmae: it selects nothing; $ is an object with id, name, without .nmae; did you mean name?",

@@ -4,12 +4,12 @@
 package graphsync_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,14 +52,13 @@ func TestWhyThroughADelegate(t *testing.T) {
 	// What happens after the decision, even on the way back to it, changes nothing.
 	resumed(r)
 	diff(t, "why after the run went on", want, why(t, build(t, r.rows), decision))
-	found := build(t, r.rows).Entities()
-	found = append(found, entity.Entity{
-		Type: "Product", Value: "Said Later", Source: entity.SourceModel, Confidence: 1, TechNode: r.key("T1"), EventID: "gone", SeenAt: time.UnixMicro(baseTime + 999_000),
-	}, entity.Entity{
-		Type: "Product", Value: "Said Before", Source: entity.SourceModel, Confidence: 1, TechNode: r.key("T1"), EventID: "gone too", SeenAt: time.UnixMicro(baseTime + 9_000),
-	})
+	first, _ := g.Node(r.key("T1"))
+	r.run, r.inv = "1", ""
+	later := r.add(record.StateDelta, "root", "T1", "P", m{}, nil).EventID
+	r.found(later, m{"type": "Product", "value": "Said Later"})
+	r.found(first.EventIDs[0], m{"type": "Product", "value": "Said Before"})
 	want = slices.Insert(want, 2, "Product Said Before 4: (named) T1 > L3 > X2 > L4 > T3 / H")
-	diff(t, "why with a model's entities", want, why(t, graphsync.Build(r.rows, found), decision))
+	diff(t, "why with a model's entities", want, why(t, build(t, r.rows), decision))
 }
 
 func TestWhyOfAResumedCall(t *testing.T) {
@@ -238,8 +237,6 @@ func TestDuplicatesCountOnce(t *testing.T) {
 	diff(t, "edges", want.Edges(), got.Edges())
 	diff(t, "entities", want.Entities(), got.Entities())
 	diff(t, "why", why(t, want, r.key("H")), why(t, got, r.key("H")))
-	again := graphsync.Build(rows, append(got.Entities(), got.Entities()...))
-	diff(t, "entities given twice", want.Entities(), again.Entities())
 }
 
 func TestOrderOfInputDoesNotMatter(t *testing.T) {
@@ -365,6 +362,34 @@ func chatterRules() []config.Extract {
 	}
 }
 
+// sightingsOf returns what each row of the chatter shows or names, in the order of the rows.
+func sightingsOf(t *testing.T, rules []config.Extract, rows []record.Event) (out []entity.Entity) {
+	t.Helper()
+	x := compile(t, rules)
+	asked := make(map[string]string) // the price in the arguments of a call, by its span
+	for _, e := range rows {
+		var content struct {
+			Args struct {
+				Price *json.Number `json:"price"`
+			} `json:"args"`
+		}
+		if err := json.Unmarshal(e.Content, &content); err == nil && content.Args.Price != nil {
+			asked[graphsync.RowNodeKey(&e)] = content.Args.Price.String()
+		}
+		found, err := x.Found(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range found {
+			if s.Source == entity.SourceRule && s.Attributes["price"].String() == asked[s.TechNode] {
+				s.Echoes = []string{"price"}
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Every path begins where the rule says, is one of the shortest from there, and the values
 // are those that were learned: all of it worked out once more, row by row and edge by edge.
 func TestWhyLeadsToWhatWasLearned(t *testing.T) {
@@ -373,12 +398,8 @@ func TestWhyLeadsToWhatWasLearned(t *testing.T) {
 	for seed := range testsize.Seeds(t, 10, 400) {
 		seeds++
 		r := chatter(t, seed)
-		x := compile(t, chatterRules())
-		found := x.Extract(r.rows)
-		if len(found.Failed) > 0 {
-			t.Fatal(found.Failed[0])
-		}
-		g := graphsync.Build(r.rows, found.Entities)
+		g := fold(t, chatterRules(), r.rows).Graph()
+		found := sightingsOf(t, chatterRules(), r.rows)
 		row := make(map[string]int)
 		for i, e := range r.rows {
 			row[e.EventID] = i
@@ -396,7 +417,7 @@ func TestWhyLeadsToWhatWasLearned(t *testing.T) {
 			best := make(map[string]from)
 			nearest := make(map[string][2]int)
 			read, words := make(map[string]string), make(map[string]string)
-			for _, s := range found.Entities { // in the order of the rows, of a row what says most last
+			for _, s := range found {
 				cost, led := distance[s.TechNode]
 				if !led || row[s.EventID] > request {
 					continue
@@ -443,7 +464,7 @@ func TestWhyLeadsToWhatWasLearned(t *testing.T) {
 				if got := (from{reason.Origin, [2]int{hops, len(reason.Path) - 1}}); got != want || reason.Hops != hops || last.Key != decision.Key {
 					t.Errorf("seed %d, %s, %s: %+v from %s, want %+v", seed, decision.SpanID, key, got, first.SpanID, want)
 				}
-				if reason.Origin == graphsync.OriginResult && !slices.ContainsFunc(found.Entities, func(s entity.Entity) bool {
+				if reason.Origin == graphsync.OriginResult && !slices.ContainsFunc(found, func(s entity.Entity) bool {
 					return s.TechNode == first.Key && s.CanonicalKey() == key && s.Source.Reading() && len(s.Echoes) == 0 && row[s.EventID] <= request
 				}) {
 					t.Errorf("seed %d, %s: no result of %s shows %s", seed, decision.SpanID, first.SpanID, key)

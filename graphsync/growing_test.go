@@ -1,0 +1,129 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// growing has the rows of sessions that go on, as a journal has them.
+type growing struct {
+	// chunk is how many rows it gives at once; 0 gives all that it has.
+	chunk int
+	// blind says that it cannot tell which rows wait.
+	blind bool
+
+	mu      sync.Mutex
+	of      map[record.Session][]record.Event
+	at      map[string]record.Event
+	waiting []record.Event
+	// asked has each call of RowsAfter that gave rows, flushed counts those of Flush.
+	asked   []asked
+	flushed int
+}
+
+// asked is a call of RowsAfter.
+type asked struct {
+	of    record.Session
+	after int64
+}
+
+var _ graphsync.Rows = (*growing)(nil)
+
+// add stores rows, which come in order.
+func (g *growing) add(rows ...record.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.store(rows)
+}
+
+func (g *growing) store(rows []record.Event) {
+	if g.of == nil {
+		g.of, g.at = make(map[record.Session][]record.Event), make(map[string]record.Event)
+	}
+	for _, e := range rows {
+		g.of[e.Session()] = append(g.of[e.Session()], e)
+		g.at[e.EventID] = e
+	}
+}
+
+// wait lets rows wait until the next Flush.
+func (g *growing) wait(rows ...record.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, rows...)
+}
+
+// remove removes rows by their event ids.
+func (g *growing) remove(ids ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for s, rows := range g.of {
+		g.of[s] = slices.DeleteFunc(slices.Clone(rows), func(e record.Event) bool { return slices.Contains(ids, e.EventID) })
+	}
+	for _, id := range ids {
+		delete(g.at, id)
+	}
+}
+
+func (g *growing) RowsAfter(_ context.Context, s record.Session, seq int64) ([]record.Event, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	rows := g.of[s]
+	i, _ := slices.BinarySearchFunc(rows, seq+1, func(e record.Event, seq int64) int { return int(e.Seq - seq) })
+	rows = rows[i:]
+	if len(rows) > 0 {
+		g.asked = append(g.asked, asked{s, seq})
+	}
+	if g.chunk > 0 {
+		rows = rows[:min(g.chunk, len(rows))]
+	}
+	return slices.Clone(rows), nil
+}
+
+func (g *growing) Row(_ context.Context, eventID string) (record.Event, bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e, ok := g.at[eventID]
+	return e, ok, nil
+}
+
+func (g *growing) Stored(_ context.Context, eventIDs ...string) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range eventIDs {
+		if _, ok := g.at[id]; !ok {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (g *growing) Waiting(s record.Session) (rows []record.Event, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.blind {
+		return nil, false
+	}
+	for _, e := range g.waiting {
+		if e.Session() == s {
+			rows = append(rows, e)
+		}
+	}
+	return rows, true
+}
+
+func (g *growing) Flush(context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.flushed++
+	g.store(g.waiting)
+	g.waiting = nil
+	return nil
+}
