@@ -31,10 +31,12 @@ func TestCallsAfterClose(t *testing.T) {
 		t.Errorf("%d rows lost to the closed journal, want 1", n)
 	}
 	calls := map[string]func() error{
-		"Flush":  func() error { return j.Flush(t.Context()) },
-		"Events": func() error { _, err := j.Events(t.Context(), testSession); return err },
-		"Gaps":   func() error { _, err := j.Gaps(t.Context(), testSession, nil); return err },
-		"Count":  func() error { _, err := j.Count(t.Context()); return err },
+		"Flush":    func() error { return j.Flush(t.Context()) },
+		"Events":   func() error { _, err := j.Events(t.Context(), testSession); return err },
+		"Losses":   func() error { _, err := j.Losses(t.Context(), testSession); return err },
+		"Rules":    func() error { _, _, err := j.Rules(t.Context(), ""); return err },
+		"SetRules": func() error { return j.SetRules(t.Context(), "a", []byte("[]")) },
+		"Count":    func() error { _, err := j.Count(t.Context()); return err },
 	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, journal.ErrClosed) {
@@ -115,7 +117,7 @@ func TestCloseConcurrentSafe(t *testing.T) {
 						if err := j.Flush(t.Context()); err != nil && !errors.Is(err, journal.ErrClosed) {
 							t.Error(err)
 						}
-						if _, err := j.EventsAfter(t.Context(), testSession, 1<<40); err != nil && !errors.Is(err, journal.ErrClosed) {
+						if _, err := j.RowsAfter(t.Context(), testSession, 1<<40); err != nil && !errors.Is(err, journal.ErrClosed) {
 							t.Error(err)
 						}
 					}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package journal is the durable local log: one SQLite file that holds every event
-// row, the graph and the evidence that are derived from the rows, and the ledger of approvals.
+// row and the ledger of approvals. What rows show is not stored: who needs it folds the rows.
 // Every decision and every report reads from here, and nothing asks the network.
 //
 // # Delivery
@@ -26,7 +26,7 @@
 //	sync     every 20 ms, by fsync  the last 20 ms    the last 20 ms
 //
 // Without sync there is an fsync when the log is copied into the file, about every
-// 64 MiB, and with every write of the ledger or of a graph. The newest rows are lost
+// 64 MiB, and with every write of the ledger. The newest rows are lost
 // first: with a row, all rows before it survive. The ledger is committed with an fsync at
 // every level, and so is every row committed before. An approval therefore never survives
 // without its evidence.
@@ -34,19 +34,15 @@
 // # Books
 //
 // A row that is not stored is counted with a reason in [Stats] and, by session, in
-// [Journal.Lost] and [Journal.Gaps]. The next commit writes the number of each session to
-// the file, so that Gaps knows it after the end of the process, and in other processes. At
+// [Journal.Lost] and [Journal.Losses]. The next commit writes the number of each session to
+// the file, so that Losses knows it after the end of the process, and in other processes. At
 // any time each accepted row is stored, a duplicate, queued or counted as lost:
 // [Stats.Unaccounted] is 0.
 //
-// # Evidence
+// # Rules
 //
-// The entities of each row are stored once, by thing and attribute: [Journal.Evidence]. A
-// decision asks for the latest reading of an attribute, for the results that a model had
-// read, and for the open runs. An index finds each, so a long session takes no longer.
-// Evidence can be made again from rows, so it is as durable as rows. When the rules change,
-// it is made anew. Extraction is a compare-and-set of the progress of a session, so
-// processes that extract side by side store each row once.
+// The rules under which rows are recorded stand beside them: [Journal.SetRules]. So a reader
+// without a configuration finds in the rows what the process found that recorded them.
 //
 // # Retention
 //
@@ -55,7 +51,7 @@
 // stay: a session with an open approval that has not expired, with a row of the last
 // [MinIdle], or with rows that are not replicated; the session of an agent that ran as a
 // tool of a session that stays; and the ledger, the record of each permission. The journal
-// remembers the number of rows of a removed session, and [Journal.Gaps] reports it, so that
+// remembers the number of rows of a removed session, and [Journal.Losses] reports it, so that
 // no approval rests on a record without its beginning.
 //
 // # Replication
@@ -68,8 +64,7 @@
 // content is a dead letter. It keeps its session from being removed, and holds up no row.
 //
 // A destination that also gets the graphs of sessions has a second position: every [Trigger] up
-// to it, a row after which a graph says something new, has had its graph brought there. The
-// versions of each graph are counted in the file, so that no two are the same.
+// to it, a row after which a graph says something new, has had its graph brought there.
 //
 // # Processes
 //

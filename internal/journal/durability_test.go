@@ -13,14 +13,13 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // spySQL notes, from inside of every transaction that writes a row, an approval, a
-// step of one, or a receipt, the value of PRAGMA synchronous that is in force.
+// step of one, or rules, the value of PRAGMA synchronous that is in force.
 const spySQL = `
 CREATE TEMP TABLE seen (what TEXT NOT NULL, level INTEGER NOT NULL);
 CREATE TEMP TRIGGER spy_rows AFTER INSERT ON main.agent_events
@@ -29,12 +28,12 @@ CREATE TEMP TRIGGER spy_create AFTER INSERT ON main.approvals
   BEGIN INSERT INTO seen SELECT 'create', synchronous FROM pragma_synchronous; END;
 CREATE TEMP TRIGGER spy_update AFTER UPDATE ON main.approvals
   BEGIN INSERT INTO seen SELECT 'transition to ' || NEW.state, synchronous FROM pragma_synchronous; END;
-CREATE TEMP TRIGGER spy_receipt AFTER INSERT ON main.extractions
-  BEGIN INSERT INTO seen SELECT 'publish', synchronous FROM pragma_synchronous; END;
+CREATE TEMP TRIGGER spy_rules AFTER INSERT ON main.rules
+  BEGIN INSERT INTO seen SELECT 'rules', synchronous FROM pragma_synchronous; END;
 `
 
-// TestLevels shows at which level of synchronisation SQLite commits what: rows as the durability
-// says, and a request that nobody has been asked yet; every later step of an approval always at FULL.
+// TestLevels shows at which level of synchronisation SQLite commits what: rows and rules as the
+// durability says, and a request that nobody has been asked yet; every later step of an approval always at FULL.
 func TestLevels(t *testing.T) {
 	const normal, full = 1, 2
 	for level, rows := range map[config.Durability]int{
@@ -72,7 +71,9 @@ func TestLevels(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			publish(t, j, publication(1, found("Product", "A", "a", "e1", entity.SourceRule)))
+			if err := j.SetRules(t.Context(), "digest", []byte(`[]`)); err != nil {
+				t.Fatal(err)
+			}
 
 			got := make(map[string]int)
 			var fullfsync int
@@ -93,7 +94,7 @@ func TestLevels(t *testing.T) {
 					},
 				})
 			})
-			want := map[string]int{"row 1": rows, "row 2": rows, "create": rows, "transition to pending": full, "transition to rejected": full, "publish": full}
+			want := map[string]int{"row 1": rows, "row 2": rows, "create": rows, "transition to pending": full, "transition to rejected": full, "rules": rows}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("levels differ (-want +got):\n%s", d)
 			}

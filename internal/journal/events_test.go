@@ -53,12 +53,12 @@ func TestEventRoundTrip(t *testing.T) {
 		t.Error("JSON is not stored as text")
 	}
 
-	after, err := j.EventsAfter(t.Context(), testSession, 2)
+	after, err := j.RowsAfter(t.Context(), testSession, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(after) != 1 || after[0].EventID != "e3" {
-		t.Errorf("EventsAfter(2) = %v, want e3 only", after)
+		t.Errorf("RowsAfter(2) = %v, want e3 only", after)
 	}
 }
 

@@ -85,21 +85,3 @@ func OutboxSQL() map[string]string {
 		"backlog ???": selectBacklogSQL, "triggers ???": selectTriggersSQL, "last seq": selectLastSeqSQL,
 	}
 }
-
-// EvidenceSQL returns the statements on the evidence of sessions, by their names.
-func EvidenceSQL() map[string]string {
-	return map[string]string{
-		"select_progress": selectProgressSQL, "upsert_progress": upsertProgressSQL, "insert_result": insertResultSQL,
-		"rewrite_result": rewriteResultSQL, "rewrite_seen": rewriteSeenSQL, "rewrite_sightings": rewriteSightingsSQL,
-		"insert_call": insertCallSQL, "insert_name": insertNameSQL, "add_name": addNameSQL, "select_attribute": selectAttributeSQL,
-		"upsert_attribute": upsertAttributeSQL, "insert_sighting": insertSightingSQL, "insert_seen": insertSeenSQL,
-		"upsert_run": upsertRunSQL, "select_run": selectRunSQL, "insert_turn": insertTurnSQL, "select_last_row": selectLastRowSQL,
-		"select_row": selectRowSQL, "select_results": selectResultsSQL, "select_results_of_run": selectResultsOfRunSQL,
-		"select_calls": selectCallsSQL, "select_keys": selectKeysSQL, "select_attributes": selectAttributesSQL,
-		"select_sightings": selectSightingsSQL, "select_open_runs": selectOpenRunsSQL, "select_runs_of_turn": selectRunsOfTurnSQL,
-		"insert_choice": insertChoiceSQL, "rewrite_choices": rewriteChoicesSQL, "select_choices": selectChoicesSQL, "remove_choices": removeChoicesSQL,
-		"remove_seen": removeSeenSQL, "remove_sightings": removeSightingsSQL, "remove_attributes": removeAttributesSQL,
-		"remove_names": removeNamesSQL, "remove_calls": removeCallsSQL, "remove_results": removeResultsSQL, "remove_turns": removeTurnsSQL,
-		"remove_runs": removeRunsSQL, "remove_progress": removeProgressSQL,
-	}
-}

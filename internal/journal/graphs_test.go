@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -158,55 +155,22 @@ func TestRetentionNamesGraphs(t *testing.T) {
 	}
 }
 
-func TestNextGraph(t *testing.T) {
-	path := journaltest.Path(t)
-	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
-	o := j.Outbox(dataset).Graphs()
-	first := time.Date(2026, 7, 31, 23, 59, 59, 0, time.FixedZone("", 2*60*60))
-	writer := j.ID()
-	next := func(o *journal.Outbox, s record.Session, at time.Time, wantVersion int64, wantDay time.Time) {
+// A session that goes on after its rows were removed has another writer: its graphs do not take the
+// place of those before.
+func TestWriter(t *testing.T) {
+	j := openJournal(t, nil)
+	wantWriter := func(s record.Session, want string) {
 		t.Helper()
-		got, err := o.NextGraph(t.Context(), s, at)
-		if want := (journal.GraphVersion{Writer: writer, Version: wantVersion, Day: wantDay}); err != nil || got != want {
-			t.Errorf("%+v, %v, want %+v", got, err, want)
+		if got, err := j.Writer(t.Context(), s); got != want || err != nil {
+			t.Errorf("the writer of %s is %q, %v, want %q", s.ID, got, err, want)
 		}
 	}
-	today := time.Date(2026, 7, 31, 0, 0, 0, 0, time.UTC)
-	next(o, testSession, first, 1, today)
-	next(o, testSession, first.Add(-50*day), 2, today) // the day stays
-	next(j.Outbox("other"), testSession, first.Add(day), 1, today.Add(day))
-	next(o, named("before 1970"), time.Date(1969, 12, 31, 1, 0, 0, 0, time.UTC), 1, time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC))
-	if n := selectInt(t, connect(t, path), "SELECT count(*) FROM destinations"); n != 0 {
-		t.Errorf("%d destinations were made: retention would wait for them", n)
-	}
-	closeJournal(t, j)
-	j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
-	o = j.Outbox(dataset).Graphs()
-	next(o, testSession, first, 3, today)
-
-	// At once, also from two handles: no number is given twice.
-	var got sync.Map
-	var calling sync.WaitGroup
-	for range 20 {
-		calling.Go(func() {
-			v, err := j.Outbox(dataset).Graphs().NextGraph(t.Context(), testSession, first)
-			if _, twice := got.LoadOrStore(v.Version, true); twice || err != nil {
-				t.Errorf("version %d was given twice, %v", v.Version, err)
-			}
-		})
-	}
-	calling.Wait()
-	next(o, testSession, first, 24, today)
-
-	// Retention forgets them with the session, which may go on later: as another writer.
+	wantWriter(testSession, j.ID())
 	for removed := range 2 {
 		recordRows(t, j, testSession, 1)
 		sweep(t, j, config.Retention{MaxAge: day})
 		wantListed(t, j, 0)
-		writer = fmt.Sprintf("%s:%d", j.ID(), removed+1)
-		next(o, testSession, first.Add(3*day), 1, today.Add(3*day))
-		next(o, testSession, first, 2, today.Add(3*day))
+		wantWriter(testSession, fmt.Sprintf("%s:%d", j.ID(), removed+1))
 	}
-	writer = j.ID()
-	next(o, named("before 1970"), first, 2, time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC))
+	wantWriter(named("another"), j.ID())
 }

@@ -51,6 +51,8 @@ const patience = 5 * time.Minute
 
 var testSession = record.Session{App: "shop", User: "ann", ID: "s-1"}
 
+var testTime = time.Date(2026, 3, 1, 12, 0, 0, 5000, time.UTC)
+
 // openJournal opens a journal in a new directory and closes it at the end.
 func openJournal(tb testing.TB, mod func(*journal.Config)) *journal.Journal {
 	tb.Helper()

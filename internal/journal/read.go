@@ -51,14 +51,9 @@ func atOnce(conn *sqlite.Conn, fn func() error) (err error) {
 // Events returns the rows of s in the order they were recorded. Rows still queued
 // are not among them: call Flush first to have all.
 func (j *Journal) Events(ctx context.Context, s record.Session) ([]record.Event, error) {
-	return j.EventsAfter(ctx, s, 0)
-}
-
-// EventsAfter returns the rows of s with a Seq greater than seq, in order.
-func (j *Journal) EventsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error) {
 	var events []record.Event
 	err := j.read(ctx, "read events", func(conn *sqlite.Conn) (err error) {
-		events, err = readEvents(conn, s, seq, noLimit, math.MaxInt64)
+		events, err = readEvents(conn, s, 0, noLimit, math.MaxInt64)
 		return err
 	})
 	return events, err
@@ -109,7 +104,7 @@ func (j *Journal) Stored(ctx context.Context, eventIDs ...string) (all bool, err
 	return all, err
 }
 
-// noLimit is the limit of a statement that returns, or removes, all rows.
+// noLimit is the limit of a statement that returns all rows.
 const noLimit = -1
 
 // readEvents returns the rows of s after seq, in order: at most limit rows and maxBytes of payload,

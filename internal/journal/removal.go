@@ -39,8 +39,8 @@ func readUsage(conn *sqlite.Conn) (u usage, err error) {
 // sessions whose removal has begun, one for others. The zero time excludes all.
 type cutoff struct{ begun, untouched time.Time }
 
-// removal is a session to remove: its rows up to the number to, its graph and its evidence. last is
-// the time of its last row, in microseconds; begun says that a part of it is gone.
+// removal is a session to remove: its rows up to the number to. last is the time of its last row, in
+// microseconds; begun says that a part of it is gone.
 type removal struct {
 	session  record.Session
 	to, last int64

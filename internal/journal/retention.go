@@ -50,8 +50,7 @@ func (c *Config) checkRetention() error {
 // retention removes sessions in the background. It owns one goroutine and writes through the writer
 // only, in steps of some milliseconds.
 //
-// A session is removed as a whole, with its graph and its evidence; only its approvals stay. These
-// sessions stay:
+// A session is removed as a whole; only its approvals stay. These sessions stay:
 //
 //   - one with an approval that is pending, approved or permitted, until the approval has been expired
 //     for as long as a row would have kept the session;
@@ -60,7 +59,7 @@ func (c *Config) checkRetention() error {
 //   - one with a row that an [Outbox] has not acknowledged, or that is a dead letter;
 //   - the session of an agent that ran as a tool of another session, as long as that one stays.
 //
-// If a removed session goes on, [Journal.Gaps] says that its beginning is gone, and no approval can
+// If a removed session goes on, [Journal.Losses] says that its beginning is gone, and no approval can
 // rest on it.
 //
 // Beyond MaxSize, the sessions idle for longest are removed until nine tenths are in use. If

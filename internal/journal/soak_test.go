@@ -80,8 +80,12 @@ func BenchmarkSoak(b *testing.B) {
 	if n, err := j.Count(b.Context()); err != nil || n != int64(rows) {
 		b.Errorf("Count() = %d, %v, want %d", n, err, rows)
 	}
-	if gaps, err := j.Gaps(b.Context(), record.Session{App: "shop", User: "ann", ID: "session-42"}, []string{"run"}); err != nil || len(gaps) != 0 {
-		b.Errorf("Gaps() = %q, %v", gaps, err)
+	some := record.Session{App: "shop", User: "ann", ID: "session-42"}
+	if losses, err := j.Losses(b.Context(), some); err != nil || len(losses) != 0 {
+		b.Errorf("Losses() = %q, %v", losses, err)
+	}
+	if stored, err := j.Events(b.Context(), some); err != nil || len(stored) != b.N*soakRows || stored[len(stored)-1].RunSeq != int64(len(stored)) {
+		b.Errorf("%d rows of a session are stored, %v, want %d", len(stored), err, b.N*soakRows)
 	}
 	// Twice the queue, because garbage is collected only when the heap has doubled,
 	// and the goroutines of the sessions.

@@ -126,11 +126,6 @@ func (b *binder) integer(values ...int64) {
 	}
 }
 
-func (b *binder) real(v float64) {
-	b.n++
-	b.stmt.BindFloat(b.n, v)
-}
-
 func (b *binder) boolean(v bool) {
 	b.n++
 	b.stmt.BindBool(b.n, v)

@@ -6,20 +6,21 @@ package journal_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // alter changes the file of a journal behind its back.
@@ -47,10 +48,8 @@ func TestRejectedRow(t *testing.T) {
 	if !strings.Contains(log.String(), "poison") {
 		t.Errorf("the log does not say why:\n%s", log.String())
 	}
-	gaps, err := j.Gaps(t.Context(), testSession, []string{"r"})
-	if err != nil || len(gaps) != 2 {
-		t.Errorf("Gaps() = %q, %v, want the missing row and the drop", gaps, err)
-	}
+	wantStored(t, j, 1, 3)
+	wantLosses(t, j, testSession, "1 rows were dropped before they could be stored")
 }
 
 // TestFailureMidway fails a transaction after its rows are inserted.
@@ -64,8 +63,8 @@ func TestFailureMidway(t *testing.T) {
 	if n, err := j.Count(t.Context()); err != nil || n != 0 {
 		t.Errorf("Count() = %d, %v: half of a transaction is stored", n, err)
 	}
-	if err := j.Publish(t.Context(), publication(1)); err == nil {
-		t.Error("a graph was published before the rows it rests on")
+	if err := j.Ledger().Create(t.Context(), ledgertest.Pending(1)); err == nil {
+		t.Error("an approval was stored before the rows it rests on")
 	}
 	alter(t, j, "ALTER TABLE away RENAME TO sessions")
 	flush(t, j)
@@ -155,7 +154,7 @@ func TestCloseLeavesAStuckWriter(t *testing.T) {
 	}
 }
 
-func TestReadsEndWithTheirContext(t *testing.T) {
+func TestCallsEndWithTheirContext(t *testing.T) {
 	j := openJournal(t, nil)
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -163,64 +162,58 @@ func TestReadsEndWithTheirContext(t *testing.T) {
 	if _, err := j.Events(ctx, testSession); !errors.Is(err, cause) {
 		t.Errorf("Events() = %v, want %v", err, cause)
 	}
-	if err := j.Publish(ctx, publication(1)); !errors.Is(err, cause) {
-		t.Errorf("Publish() = %v, want %v", err, cause)
+	a := ledgertest.Pending(1)
+	if err := j.Ledger().Create(ctx, a); !errors.Is(err, cause) {
+		t.Errorf("Create() = %v, want %v", err, cause)
 	}
-	if _, found, err := j.LastReceipt(t.Context(), testSession); found || err != nil {
-		t.Errorf("something was published, %v", err)
+	if _, err := j.Ledger().Get(t.Context(), a.ID); !errors.Is(err, safety.ErrNotFound) {
+		t.Errorf("Get() = %v, want %v: the approval was stored", err, safety.ErrNotFound)
 	}
 }
 
-func TestDamagedGraphIsAnError(t *testing.T) {
-	reads := map[string]func(*journal.Journal) error{
-		"nodes":    func(j *journal.Journal) error { _, err := j.Nodes(t.Context(), testSession); return err },
-		"entities": func(j *journal.Journal) error { _, err := j.Entities(t.Context(), testSession); return err },
-		"receipt":  func(j *journal.Journal) error { _, _, err := j.LastReceipt(t.Context(), testSession); return err },
-	}
-	for statement, read := range map[string]string{
-		"UPDATE tech_nodes SET event_ids = '{'":                         "nodes",
-		"UPDATE tech_nodes SET event_types = '7'":                       "nodes",
-		"UPDATE extracted_biz_nodes SET norm = '{\"kind\":\"colour\"}'": "entities",
-		"UPDATE extracted_biz_nodes SET attributes = '[]'":              "entities",
-		"UPDATE extractions SET errors = 'x'":                           "receipt",
+// TestLedgerFailures breaks one statement of a step after the other: nothing of the step may be left
+// behind.
+func TestLedgerFailures(t *testing.T) {
+	for _, tt := range []struct{ step, broken, want string }{
+		{"create", "INSERT ON approvals", "approval conflict"},
+		{"create", "INSERT ON approval_history", "broken"},
+		{"reject", "UPDATE ON approvals", "broken"},
+		{"reject", "INSERT ON approval_history", "broken"},
 	} {
-		t.Run(statement, func(t *testing.T) {
+		t.Run(tt.step+" "+tt.broken, func(t *testing.T) {
 			j := openJournal(t, nil)
-			publish(t, j, publication(1, found("Product", "A", "a", "e1", entity.SourceRule)))
-			alter(t, j, statement)
-			if err := reads[read](j); err == nil {
-				t.Errorf("%s: damage was not noticed", read)
+			l, a := j.Ledger(), ledgertest.Pending(1)
+			if err := l.Create(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			// stored returns everything that the ledger has.
+			stored := func() (approvals []safety.Approval, steps []safety.Step) {
+				approvals, err := l.List(t.Context(), a.Session)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if steps, err = l.History(t.Context(), a.ID); err != nil {
+					t.Fatal(err)
+				}
+				return approvals, steps
+			}
+			approvals, steps := stored()
+			alter(t, j, "CREATE TRIGGER broken BEFORE "+tt.broken+" BEGIN SELECT raise(ABORT, 'broken'); END")
+			var err error
+			if tt.step == "create" {
+				err = l.Create(t.Context(), ledgertest.Pending(2))
+			} else {
+				from := []safety.ApprovalState{safety.StatePending}
+				_, err = l.Transition(t.Context(), safety.Transition{ID: a.ID, From: from, To: safety.StateRejected, At: testTime, Actor: "ana"})
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("the step ended with %v, want %q", err, tt.want)
+			}
+			approvalsAfter, stepsAfter := stored()
+			if d := cmp.Diff(approvals, approvalsAfter) + cmp.Diff(steps, stepsAfter); d != "" {
+				t.Errorf("a step that failed left a trace (-before +after):\n%s", d)
 			}
 		})
-	}
-}
-
-// TestPublishFailures breaks one table after the other: nothing of the publication
-// may be left behind.
-func TestPublishFailures(t *testing.T) {
-	for _, table := range []string{"tech_nodes", "caused_edges", "extracted_biz_nodes", "context_cross_links", "extractions"} {
-		for _, action := range []string{"INSERT", "DELETE"} {
-			if action == "DELETE" && (table == "context_cross_links" || table == "extractions") {
-				continue // goes by cascade, or never
-			}
-			t.Run(fmt.Sprint(action, " ", table), func(t *testing.T) {
-				j := openJournal(t, nil)
-				publish(t, j, publication(5, found("Product", "A", "a", "e1", entity.SourceRule)))
-				old := names(graphOf(t, j).Entities)
-				alter(t, j, fmt.Sprintf("CREATE TRIGGER broken BEFORE %s ON %s BEGIN SELECT raise(ABORT, 'broken'); END", action, table))
-				p := publication(6, found("Product", "B", "b", "e2", entity.SourceRule))
-				p.Nodes, p.Edges = append(p.Nodes[:1:1], node("c")), nil
-				p.Edges = append(p.Edges, edge("a", "c", "contains"))
-				p.Extracted = []string{"e1"}
-				if err := j.Publish(t.Context(), p); err == nil || !strings.Contains(err.Error(), "broken") && !strings.Contains(err.Error(), "unknown node") {
-					t.Fatalf("Publish() = %v", err)
-				}
-				got := graphOf(t, j)
-				if fmt.Sprint(names(got.Entities)) != fmt.Sprint(old) || len(got.Nodes) != 2 || len(got.Edges) != 1 || got.Receipt.Watermark != 5 {
-					t.Errorf("a failed publication left a trace: %+v", got)
-				}
-			})
-		}
 	}
 }
 

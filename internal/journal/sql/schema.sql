@@ -68,7 +68,7 @@ CREATE TABLE sessions (
   events     INTEGER NOT NULL,
   removed    INTEGER NOT NULL DEFAULT 0, -- how many rows are gone
   removed_to INTEGER NOT NULL DEFAULT 0, -- the seq up to which rows are gone or on their way out
-  removing   INTEGER NOT NULL DEFAULT 0, -- 1 while some of them, or of the graph made from them, are left
+  removing   INTEGER NOT NULL DEFAULT 0, -- 1 while some of them are left
   PRIMARY KEY (app_name, user_id, session_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -227,7 +227,7 @@ BEGIN
 END;
 
 
--- The outbox: rows and graphs on their way to other places
+-- The outbox: rows on their way to other places
 
 -- Where rows are sent. Every row up to cursor is acknowledged there or stands in dead_letters. state
 -- belongs to the one who sends: what it needs, beside the cursor, to go on. owner may send until
