@@ -21,7 +21,8 @@ func InOrder(rows []record.Event) []record.Event {
 
 // inOrder returns rows in the order of recording, each event id once. Rows without a journal number
 // (read from a warehouse) are ordered by time. Rows of one microsecond are then ordered by their
-// usual order, so that the result never depends on the order of the input.
+// usual order, so that the result never depends on the order of the input. What models found comes
+// last: it was recorded after the rows that it is about, although it has their times.
 func inOrder(rows []record.Event) []*record.Event {
 	out := make([]*record.Event, len(rows))
 	numbered := true
@@ -30,7 +31,7 @@ func inOrder(rows []record.Event) []*record.Event {
 		numbered = numbered && rows[i].Seq > 0
 	}
 	slices.SortStableFunc(out, func(a, b *record.Event) int {
-		c := 0
+		c := cmp.Compare(afterwards(a), afterwards(b))
 		if numbered {
 			c = cmp.Compare(a.Seq, b.Seq)
 		}
@@ -50,6 +51,14 @@ func inOrder(rows []record.Event) []*record.Event {
 		seen[e.EventID] = true
 		return dup
 	})
+}
+
+// afterwards is 1 for rows that have the time of an earlier one, and 0 for all others.
+func afterwards(e *record.Event) int {
+	if e.EventType == record.EntitiesFound {
+		return 1
+	}
+	return 0
 }
 
 // rank orders event types of one instant: outer spans open first and close last.

@@ -221,7 +221,7 @@ func (d *datasetSource) back(ctx context.Context, s record.Session) (int, error)
 	if d.modelsErr != nil || len(es) == 0 {
 		return 0, d.modelsErr
 	}
-	return bigquery.StoreFound(ctx, d.journal, es)
+	return bigquery.StoreFound(ctx, d.journal, s, es)
 }
 
 func (d *datasetSource) find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error) {

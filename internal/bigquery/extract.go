@@ -137,7 +137,7 @@ func (x *extraction) store(ctx context.Context) error {
 		if len(found[s]) == 0 {
 			continue
 		}
-		if _, err := StoreFound(ctx, x.request.Store, found[s]); err != nil {
+		if _, err := StoreFound(ctx, x.request.Store, s, found[s]); err != nil {
 			return fmt.Errorf("the entities that a model found in session %q of user %q: %w", s.ID, s.User, err)
 		}
 	}

@@ -24,9 +24,9 @@ type RowStore interface {
 	Import(ctx context.Context, rows []record.Event) error
 }
 
-// StoreFound stores what models found as rows of their own, in a store that has the rows that it was
-// found in. It leaves out what was found in other rows, and returns the number of the rest.
-func StoreFound(ctx context.Context, store RowStore, found []entity.Entity) (n int, err error) {
+// StoreFound stores what models found in a session as rows of their own, in a store that has the rows
+// that it was found in. It leaves out what was found in other rows, and returns the number of the rest.
+func StoreFound(ctx context.Context, store RowStore, s record.Session, found []entity.Entity) (n int, err error) {
 	about := make(map[string]record.Event)
 	for _, e := range found {
 		if _, known := about[e.EventID]; known {
@@ -36,7 +36,7 @@ func StoreFound(ctx context.Context, store RowStore, found []entity.Entity) (n i
 		if err != nil {
 			return 0, err
 		}
-		if stored {
+		if stored && row.Session() == s {
 			about[e.EventID] = row
 		}
 	}

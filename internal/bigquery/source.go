@@ -127,8 +127,11 @@ func (s *source) records(ctx context.Context, keys []record.Session, yield func(
 		if err != nil {
 			return err
 		}
-		folded := graphsync.Fold(s.Extractor, slices.Concat(read.Rows, found))
-		if !yield(inspect.Record{Session: read.Session, Rows: read.Rows, Fold: folded, Gaps: inspect.Gaps(read.Rows)}, nil) {
+		// A journal may have streamed some.
+		found = slices.DeleteFunc(found, func(e record.Event) bool { _, there := about[e.EventID]; return there })
+		rows := append(read.Rows, found...)
+		inspect.Order(rows)
+		if !yield(inspect.Record{Session: read.Session, Rows: rows, Fold: graphsync.Fold(s.Extractor, rows), Gaps: inspect.Gaps(rows)}, nil) {
 			return errEnough
 		}
 	}

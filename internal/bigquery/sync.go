@@ -99,11 +99,12 @@ func (w *GraphWriter) Close() { w.disconnect() }
 // row, so the graph of more rows is newer. The error wraps [warehouse.ErrNoRows] when the journal has
 // no rows of the session.
 func JournalGraph(ctx context.Context, j *journal.Journal, sessions *graphsync.Sessions, s record.Session) (warehouse.SessionGraph, error) {
-	writer, err := j.Writer(ctx, s)
+	folded, err := sessions.Fold(ctx, s)
 	if err != nil {
 		return warehouse.SessionGraph{}, err
 	}
-	folded, err := sessions.Fold(ctx, s)
+	// After the rows: a removal during their reading shows there.
+	writer, err := j.Writer(ctx, s)
 	if err != nil {
 		return warehouse.SessionGraph{}, err
 	}

@@ -33,12 +33,11 @@ func BenchmarkGraphRows(b *testing.B) {
 			rows = append(rows, e)
 		}
 	}
-	var x *graphsync.Extractor
-	g := graphsync.Build(rows, x.Extract(rows).Entities)
+	folded := graphsync.Fold(nil, rows)
 	b.ReportAllocs()
 	bytes := 0
 	for b.Loop() {
-		out, err := warehouse.NewSessionGraph(s, g)
+		out, err := warehouse.NewSessionGraph(s, folded)
 		if err != nil {
 			b.Fatal(err)
 		}

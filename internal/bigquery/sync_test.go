@@ -50,7 +50,7 @@ func twoRows(id string) []record.Event {
 
 func oneGraph(t *testing.T) warehouse.SessionGraph {
 	t.Helper()
-	g, err := warehouse.GraphOfRows(named("s1"), twoRows("s1"), nil)
+	g, err := warehouse.NewSessionGraph(named("s1"), graphsync.Fold(nil, twoRows("s1")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,8 @@ func writeGraph(t *testing.T, d *bigquery.Dataset, g warehouse.SessionGraph) (bi
 	return w.Write(t.Context(), g)
 }
 
+// Each graph has a sync id of its own. Of two with one version, readers see that with the greater one,
+// which is the later.
 func TestGraphWriter(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, writefake.Options{})
@@ -83,8 +85,8 @@ func TestGraphWriter(t *testing.T) {
 		t.Fatalf("%d rows over %+v", len(rows), server.Connections())
 	}
 	first, second := rows[0].Fields(), rows[1].Fields()
-	if first["sync_id"] == "" || first["sync_id"] == second["sync_id"] {
-		t.Errorf("two versions have the sync ids %q and %q", first["sync_id"], second["sync_id"])
+	if id, later := first["sync_id"].(string), second["sync_id"].(string); id == "" || later <= id {
+		t.Errorf("two graphs of version %v have the sync ids %q and %q, in this order", first["version"], id, later)
 	}
 	steps := first["nodes"].([]any)
 	delete(first, "nodes")
@@ -120,7 +122,7 @@ func TestGraphWriterParts(t *testing.T) {
 		e.EventType, e.Content = record.WorldChangeCheck, []byte(`{"x":"`+strings.Repeat("x", 400_000)+`"}`)
 		rows = append(rows, e)
 	}
-	g, err := warehouse.GraphOfRows(named("s1"), rows, nil)
+	g, err := warehouse.NewSessionGraph(named("s1"), graphsync.Fold(nil, rows))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +194,7 @@ func TestGraphWriterTriesAgain(t *testing.T) {
 	}
 }
 
-// Each call makes another version, and all of them stand under one day.
+// The graph of more rows has a greater version, and all versions stand under one day.
 func TestJournalGraph(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, 0, 0)
@@ -206,23 +208,22 @@ func TestJournalGraph(t *testing.T) {
 		}
 	}
 	add(twoRows("s1")...)
-	d := newDataset(t, newServer(t, writefake.Options{}), nil)
-	graphs := graphsync.NewSyncer(j, nil)
+	sessions := graphsync.NewSessions(j, nil)
 	day := graphStart.Truncate(24 * time.Hour)
-	for version := int64(1); version < 4; version++ {
-		g, err := d.JournalGraph(t.Context(), j, graphs, named("s1"))
+	for rows := int64(2); rows < 5; rows++ {
+		g, err := bigquery.JournalGraph(t.Context(), j, sessions, named("s1"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g.Version != version || !g.Day.Equal(day) || g.Writer != warehouse.WriterJournal || g.WriterID != j.ID() || len(g.Nodes) != int(version)+1 {
-			t.Errorf("version %d of %s %s on %v with %d steps", g.Version, g.Writer, g.WriterID, g.Day, len(g.Nodes))
+		if g.Version != rows || !g.Day.Equal(day) || g.Writer != warehouse.WriterJournal || g.WriterID != j.ID() || len(g.Nodes) != int(rows) {
+			t.Errorf("version %d of %s %s on %v with %d steps, of %d rows", g.Version, g.Writer, g.WriterID, g.Day, len(g.Nodes), rows)
 		}
 		// A row of an earlier day comes late.
 		e := twoRows("s1")[0]
-		e.EventID, e.SpanID, e.Timestamp, e.RunSeq = fmt.Sprint("late", version), fmt.Sprint("late", version), e.Timestamp-1e11*version, 2+version
+		e.EventID, e.SpanID, e.Timestamp, e.RunSeq = fmt.Sprint("late", rows), fmt.Sprint("late", rows), e.Timestamp-1e11*rows, 1+rows
 		add(e)
 	}
-	if _, err := d.JournalGraph(t.Context(), j, graphs, named("other")); !errors.Is(err, warehouse.ErrNoRows) {
+	if _, err := bigquery.JournalGraph(t.Context(), j, sessions, named("other")); !errors.Is(err, warehouse.ErrNoRows) {
 		t.Errorf("a session without rows: %v", err)
 	}
 }
@@ -248,7 +249,6 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 	cfg := journal.Config{
 		Journal: config.Journal{Path: journaltest.Path(t)}, SweepInterval: time.Hour, Logger: slog.New(slog.NewTextHandler(removed, nil)),
 	}
-	d := newDataset(t, newServer(t, writefake.Options{}), nil)
 	var got []warehouse.SessionGraph
 	for life := range 2 {
 		j, err := journal.Open(t.Context(), cfg)
@@ -265,7 +265,7 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 		if err := j.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		g, err := d.JournalGraph(t.Context(), j, graphsync.NewSyncer(j, nil), named("s1"))
+		g, err := bigquery.JournalGraph(t.Context(), j, graphsync.NewSessions(j, nil), named("s1"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 		}
 		cfg.Retention = config.Retention{MaxAge: time.Hour}
 	}
-	if got[1].WriterID != got[0].WriterID+":2" || got[1].Version != 1 || len(got[1].Nodes) != 2 {
+	if got[1].WriterID != got[0].WriterID+":2" || got[1].Version <= got[0].Version || len(got[1].Nodes) != 2 {
 		t.Errorf("version %d of %s with %d steps, after %s", got[1].Version, got[1].WriterID, len(got[1].Nodes), got[0].WriterID)
 	}
 }
@@ -326,43 +326,6 @@ func TestKnownGraphs(t *testing.T) {
 				t.Errorf("rows are read from %v, want %v", spans[0].From, c.from)
 			}
 		})
-	}
-}
-
-// A step with a row that cannot be read keeps the entities that the dataset has of it, and no other
-// step gets any.
-func TestKeepEntities(t *testing.T) {
-	t.Parallel()
-	g := oneGraph(t)
-	tool := g.Nodes[1].NodeKey
-	have := g.Nodes[1].Entities[0].BizKey
-	api := &rowsAPI{t: t, kept: [][]any{
-		{tool, `{"biz_key":"` + have + `","node_value":"older"}`},
-		{tool, `{"biz_key":"k","node_type":"Product","node_value":"kept","norm":null,"attributes":{"price":{"value":1}},"sightings":[{"event_id":"e"}],"evaluated_at":"2026-03-04T09:00:00.5Z"}`},
-		{tool, `{"biz_key":"k","node_value":"of a writer that read less"}`},
-		{"gone", `{"biz_key":"l"}`},
-	}}
-	d := api.dataset()
-	if err := d.KeepEntities(t.Context(), &g, graphStart); err != nil || len(api.texts) != 0 || len(g.Nodes[1].Entities) != 1 {
-		t.Errorf("where every row was read: %d jobs, %v", len(api.texts), err)
-	}
-	g.Failed = []string{tool}
-	if err := d.KeepEntities(t.Context(), &g, graphStart); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range g.Nodes[1].Entities {
-		got = append(got, e.NodeValue)
-	}
-	if diff := gocmp.Diff([]string{"<b>", "kept"}, got); diff != "" {
-		t.Errorf("entities (-want +got):\n%s", diff)
-	}
-	kept := g.Nodes[1].Entities[1]
-	if string(kept.Attributes) != `{"price":{"value":1}}` || len(kept.Sightings) != 1 || !kept.EvaluatedAt.Equal(graphStart.Add(-time.Hour+500*time.Millisecond)) {
-		t.Errorf("kept %+v", kept)
-	}
-	if _, err := writeGraph(t, newDataset(t, newServer(t, writefake.Options{}), nil), g); err != nil {
-		t.Errorf("what was kept cannot be written: %v", err)
 	}
 }
 

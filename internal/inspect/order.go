@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -13,11 +14,12 @@ import (
 // Order sorts rows of one session, which come by time, by the order of recording, and numbers them
 // (Seq). It changes nothing unless every row has its place in its run. A row is as late as the
 // latest row before it in its run, so that the rows of a run keep their order if a clock went back.
+// What models found comes last: it was recorded after the rows that it is about, and has their times.
 func Order(events []record.Event) {
 	for i := range events {
 		e := &events[i]
-		// A check that a program asks for is outside of any run.
-		if (e.RunID == "" || e.RunSeq == 0) && e.EventType != record.WorldChangeCheck {
+		// A check that a program asks for is outside of any run, and so is what models found.
+		if (e.RunID == "" || e.RunSeq == 0) && e.EventType != record.WorldChangeCheck && e.EventType != record.EntitiesFound {
 			return // the order of time, which the query gives
 		}
 	}
@@ -31,7 +33,10 @@ func Order(events []record.Event) {
 	list := make([]placed, len(events))
 	for i, e := range events {
 		list[i] = placed{e, e.Timestamp}
-		if i > 0 && e.RunID != "" && events[i-1].RunID == e.RunID {
+		switch {
+		case e.EventType == record.EntitiesFound:
+			list[i].at = math.MaxInt64
+		case i > 0 && e.RunID != "" && events[i-1].RunID == e.RunID:
 			list[i].at = max(e.Timestamp, list[i-1].at)
 		}
 	}

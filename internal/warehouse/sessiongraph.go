@@ -41,17 +41,16 @@ var ErrNoRows = errors.New("the session has no rows")
 // every key occurs once.
 type SessionGraph struct {
 	Session record.Session
-	// Day is the day of the session's first row that the writer knew when it first brought
-	// the session: midnight, UTC. It stays the same for all versions, because the table is
-	// partitioned by it.
+	// Day is the day of the first row that the writer has of the session: midnight, UTC. It stays the
+	// same for all versions, because the table is partitioned by it.
 	Day time.Time
 	// Writer and WriterID say who read the rows.
 	Writer   Writer
 	WriterID string
-	// SyncID is random, another one for each version: the parts of a version have it in
-	// common.
+	// SyncID is another one for each graph that is written: its parts have it in common. Of two graphs
+	// with one Version, readers see that with the greater SyncID.
 	SyncID string
-	// Version counts up for each writer and session.
+	// Version is greater for a graph of more rows of the same writer and session.
 	Version int64
 	// ReadTo is the time of the latest row that was read, UTC. It is no time of a clock
 	// of the sync.
@@ -62,10 +61,9 @@ type SessionGraph struct {
 	Failed int
 }
 
-// NewSessionGraph makes the graph of a session for a dataset. Day is the day of the first
-// row and ReadTo the time of the last one. The caller sets what says who wrote it: Writer,
-// WriterID, SyncID and Version, and the Day of the version before where there is one. The error
-// wraps [ErrNoRows] when the graph is empty.
+// NewSessionGraph makes the graph of a session for a dataset. Day is the day of the first row in the
+// order of recording, and ReadTo the latest time of a row. The caller sets what says who wrote it:
+// Writer, WriterID, SyncID and Version. The error wraps [ErrNoRows] when the graph is empty.
 //
 // Edges, entities and checks stand in the step that they belong to. An entity or a check
 // of a step that the graph does not have is left out.
@@ -87,6 +85,7 @@ func NewSessionGraph(s record.Session, folded *graphsync.Session) (SessionGraph,
 		return SessionGraph{}, fmt.Errorf("warehouse: graph of session %s: %w", s.ID, ErrNoRows)
 	}
 	timeline := g.Trace().Timeline
+	out.Day = dayOf(timeline[0].Time())
 	decided, asked := decisions(timeline), requests(timeline)
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
@@ -130,6 +129,9 @@ func ModelGraph(s record.Session, es []entity.Entity, traces map[string]string) 
 			out.Nodes = append(out.Nodes, NodeRow{NodeKey: e.TechNode, TraceID: traces[e.TechNode], SpanID: e.SpanID})
 		}
 		out.cover(e.SeenAt)
+		if day := dayOf(e.SeenAt); out.Day.IsZero() || day.Before(out.Day) {
+			out.Day = day
+		}
 	}
 	if len(out.Nodes) == 0 {
 		return SessionGraph{}, fmt.Errorf("warehouse: what a model found in session %s: %w", s.ID, ErrNoRows)
@@ -162,19 +164,15 @@ func (g *SessionGraph) add(at map[string]int, e entity.Entity, known []graphsync
 	return nil
 }
 
-// cover widens Day and ReadTo to the time of a row.
+// cover widens ReadTo to the time of a row.
 func (g *SessionGraph) cover(t time.Time) {
-	if t.IsZero() {
-		return
-	}
-	t = micros(t)
-	if day := t.Truncate(24 * time.Hour); g.Day.IsZero() || day.Before(g.Day) {
-		g.Day = day
-	}
-	if t.After(g.ReadTo) {
+	if t = micros(t); t.After(g.ReadTo) {
 		g.ReadTo = t
 	}
 }
+
+// dayOf returns the midnight, UTC, before a time.
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // Parts splits the graph into rows of session_graphs whose nodes have at most maxBytes as
 // JSON, which the encoded message of a row does not exceed but for a few bytes a string.

@@ -34,17 +34,17 @@ func TestSessionGraphOfOneSession(t *testing.T) {
 	row := record.Event{EventID: "e", EventType: record.UserMessageReceived, AppName: s.App, UserID: s.User, SessionID: s.ID, TraceID: "t", SpanID: "a", Timestamp: at.UnixMicro()}
 	later := row
 	later.EventID, later.SpanID, later.Timestamp = "l", "b", at.Add(time.Hour).UnixMicro()
-	g, err := warehouse.GraphOfRows(s, []record.Event{later, row}, nil)
+	g, err := warehouse.NewSessionGraph(s, graphsync.Fold(nil, []record.Event{later, row}))
 	if err != nil || !g.ReadTo.Equal(at.Add(time.Hour)) || !g.Day.Equal(at.Truncate(24*time.Hour)) {
 		t.Errorf("read to %v, day %v, %v", g.ReadTo, g.Day, err)
 	}
-	if _, err := warehouse.GraphOfRows(s, nil, nil); !errors.Is(err, warehouse.ErrNoRows) {
+	if _, err := warehouse.NewSessionGraph(s, graphsync.Fold(nil, nil)); !errors.Is(err, warehouse.ErrNoRows) {
 		t.Errorf("no rows: %v", err)
 	}
 	other := row
-	other.SessionID, other.EventID = "s2", "f"
-	if _, err := warehouse.GraphOfRows(s, []record.Event{row, other}, nil); err == nil || !strings.Contains(err.Error(), "s2") {
-		t.Errorf("rows of two sessions: %v", err)
+	other.SessionID = "s2"
+	if _, err := warehouse.NewSessionGraph(s, graphsync.Fold(nil, []record.Event{other})); err == nil || !strings.Contains(err.Error(), "s2") {
+		t.Errorf("the graph of another session: %v", err)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestDecidedAt(t *testing.T) {
 		approval bool
 		want     time.Duration
 	}{{rows, true, 2 * time.Second}, {rows[:1], false, 0}, {[]record.Event{rows[0], rows[3]}, false, 3 * time.Second}} {
-		g, err := warehouse.GraphOfRows(s, test.rows, nil)
+		g, err := warehouse.NewSessionGraph(s, graphsync.Fold(nil, test.rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestCheckWithoutItsReport(t *testing.T) {
 			EventID: "e", EventType: record.WorldChangeCheck, AppName: s.App, UserID: s.User, SessionID: s.ID, TraceID: "t", SpanID: "a",
 			Timestamp: 1, Content: []byte(content), Attributes: []byte(`{"adk":{"verdict":"check_failed","stage":"execution","approval_id":"a1"}}`),
 		}
-		g, err := warehouse.GraphOfRows(s, []record.Event{row}, nil)
+		g, err := warehouse.NewSessionGraph(s, graphsync.Fold(nil, []record.Event{row}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func eventAt(second int, typ, span, agent, content, attributes string) record.Ev
 
 func rowsOf(t *testing.T, rows []record.Event) warehouse.SessionGraph {
 	t.Helper()
-	g, err := warehouse.GraphOfRows(rowsSession, rows, nil)
+	g, err := warehouse.NewSessionGraph(rowsSession, graphsync.Fold(nil, rows))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,12 +124,12 @@ func TestLinksOfActionsAndResults(t *testing.T) {
 			eventAt(n+1, record.ToolCompleted, span, "a", `{"tool":"`+tool+`","result":`+result+`}`, `{}`),
 		}
 	}
-	g, err := warehouse.GraphOfRows(rowsSession, slices.Concat(
+	g, err := warehouse.NewSessionGraph(rowsSession, graphsync.Fold(x, slices.Concat(
 		call(1, "found", "find", `{}`, `{"id":"A","price":1,"status":"new"}`),
 		call(3, "repeated", "find", `{"id":"A","price":2}`, `{"id":"A","price":2}`),
 		call(5, "partly", "find", `{"id":"A","price":3}`, `{"id":"A","price":3,"status":"old"}`),
 		call(7, "bought", "buy", `{"id":"A","price":4}`, `{}`),
-	), x)
+	)))
 	if err != nil {
 		t.Fatal(err)
 	}
