@@ -136,35 +136,58 @@ func TestProgress(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, terminal := range []bool{true, false} {
 		_, stdout, stderr := askWith(t, &app{terminal: func(io.Writer) bool { return terminal }}, "import", rows, "--journal", "p.db", "--output", "json")
-		if strings.Contains(stderr, "graphs: 3 of 3\n") != terminal || strings.Contains(stdout, "graphs") {
+		if strings.Contains(stderr, "sessions: 3 of 3\n") != terminal || strings.Contains(stdout, "sessions: ") {
 			t.Errorf("terminal %v: %q", terminal, stderr)
 		}
 	}
 }
 
-// TestImportFindsEntities: by the rules of the configuration.
-func TestImportFindsEntities(t *testing.T) {
+// TestImportStoresTheRules: who reads the journal finds entities by the rules of the import, without the
+// configuration. An import without rules leaves those that the journal has.
+func TestImportStoresTheRules(t *testing.T) {
 	rows := rowsFile(t)
 	t.Chdir(t.TempDir())
-	entities := func(args ...string) int {
-		code, stdout, stderr := runCommand(t, append([]string{"import", rows, "--output", "json"}, args...)...)
-		var got imported
-		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
-			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
-		}
-		n := 0
-		for _, s := range got.Sessions {
-			n += s.Entities
-		}
-		return n
-	}
-	without := entities("--journal", "plain.db")
 	rules := "extract:\n  - {name: budgets, tool: allocate_media_budget, type: Budget, value: $.budget, value_type: money}\n"
 	if err := os.WriteFile("rules.yaml", []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if with := entities("--journal", "rules.db", "--config", "rules.yaml"); with <= without {
-		t.Errorf("%d entities with rules, %d without", with, without)
+	declared, all := []string{"Product", "Targeting"}, []string{"Budget", "Product", "Targeting"}
+	for _, step := range []struct {
+		journal string
+		config  []string
+		want    []string
+	}{
+		{"plain.db", nil, declared},
+		{"rules.db", []string{"--config", "rules.yaml"}, all},
+		{"rules.db", nil, all},
+	} {
+		code, stdout, stderr := runCommand(t, append([]string{"import", rows, "--output", "json", "--journal", step.journal}, step.config...)...)
+		var report imported
+		if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitOK {
+			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
+		}
+		code, stdout, stderr = runCommand(t, "trace", nike.ID, "--journal", step.journal, "--output", "json")
+		var got struct {
+			Entities []struct {
+				Type string `json:"type"`
+			} `json:"entities"`
+		}
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
+			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
+		}
+		var types []string
+		for _, e := range got.Entities {
+			types = append(types, e.Type)
+		}
+		slices.Sort(types)
+		if diff := cmp.Diff(step.want, slices.Compact(types)); diff != "" {
+			t.Errorf("%s, imported with %q (-want +got):\n%s", step.journal, step.config, diff)
+		}
+		for _, s := range report.Sessions {
+			if s.Session == nike && s.Entities != len(got.Entities) {
+				t.Errorf("%s: import says %d entities, trace %d", step.journal, s.Entities, len(got.Entities))
+			}
+		}
 	}
 }
 

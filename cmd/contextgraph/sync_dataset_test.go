@@ -84,7 +84,7 @@ func answering(t *testing.T, asked *[]string, answers map[string][]map[string]st
 }
 
 // What a model found in the dataset gets to the journal that has its session, and to no
-// other.
+// other, once.
 func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	mine := record.Session{App: "shop", User: "alice", ID: "s1"}
@@ -122,7 +122,8 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 		"AND source = 'model'": {found("a route")},
 	})
 	written := refusing(t, "")
-	code, stdout, stderr := writing(t, server, written, "sync", "--all", "--from", "dataset", "--project", "my-project", "--dataset", "agents")
+	command := []string{"sync", "--all", "--from", "dataset", "--project", "my-project", "--dataset", "agents"}
+	code, stdout, stderr := writing(t, server, written, command...)
 	if code != exitOK || !strings.Contains(stdout, "1/2 s1: 1 entities that models found are in the journal\n") || strings.Contains(stdout, "s2: ") {
 		t.Fatalf("%d: %s%s", code, stdout, stderr)
 	}
@@ -151,16 +152,22 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	if n := len(written.Rows()); n != 2 {
 		t.Errorf("%d graphs of two sessions", n)
 	}
+	if code, stdout, stderr = writing(t, server, written, command...); code != exitOK {
+		t.Fatalf("the second time: %d: %s%s", code, stdout, stderr)
+	}
 	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close(t.Context())
-	g, _, err := graphsync.NewSyncer(j, nil).Sync(t.Context(), mine)
+	if stored, err := j.Events(t.Context(), mine); err != nil || len(stored) != 2 || stored[1].EventType != record.EntitiesFound {
+		t.Errorf("the journal has the rows %+v, %v; want one with what was found", stored, err)
+	}
+	folded, err := graphsync.NewSessions(j, nil).Fold(t.Context(), mine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if es := g.Entities(); len(es) != 1 || es[0].Value != "a route" || es[0].Confidence != 0.5 {
+	if es := folded.Graph().Entities(); len(es) != 1 || es[0].Value != "a route" || es[0].Confidence != 0.5 {
 		t.Errorf("entities of the journal: %+v", es)
 	}
 }

@@ -132,8 +132,8 @@ func TestKilledProcessLosesNoGraph(t *testing.T) {
 			}
 			got := graphs()
 			for i, g := range got {
-				if i > 0 && g["version"].(int64) <= got[i-1]["version"].(int64) || g["parts"] != int64(1) {
-					t.Errorf("graph %d is version %v in %v parts", i, g["version"], g["parts"])
+				if g["version"] != got[0]["version"] || g["parts"] != int64(1) || i > 0 && g["sync_id"].(string) <= got[i-1]["sync_id"].(string) {
+					t.Errorf("graph %d is version %v in %v parts, with the sync id %v", i, g["version"], g["parts"], g["sync_id"])
 				}
 				if diff := gocmp.Diff(got[0]["nodes"], g["nodes"]); diff != "" {
 					t.Errorf("it is another one (-first +now):\n%s", diff)

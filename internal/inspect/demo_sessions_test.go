@@ -18,7 +18,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -34,7 +34,7 @@ var (
 type recorded struct {
 	Session   record.Session
 	Rows      []recordedRow
-	Entities  []entity.Entity
+	Rules     json.RawMessage
 	Approvals []safety.Approval
 	History   map[string][]safety.Step
 }
@@ -45,13 +45,19 @@ type recordedRow struct {
 	Content, ContentParts, Attributes, LatencyMS json.RawMessage `json:",omitempty"`
 }
 
-func (r recorded) record() inspect.Record {
-	out := inspect.Record{Session: r.Session, Entities: r.Entities, Approvals: r.Approvals, History: r.History}
+func (r recorded) record(t *testing.T) inspect.Record {
+	t.Helper()
+	x, err := graphsync.ReadRules(r.Rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := inspect.Record{Session: r.Session, Approvals: r.Approvals, History: r.History}
 	for _, row := range r.Rows {
 		e := row.Event
 		e.Content, e.ContentParts, e.Attributes, e.LatencyMS = row.Content, row.ContentParts, row.Attributes, row.LatencyMS
 		out.Rows = append(out.Rows, e)
 	}
+	out.Fold = graphsync.Fold(x, out.Rows)
 	return out
 }
 
@@ -63,6 +69,10 @@ func take(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer j.Close(t.Context())
+	rules, _, err := j.Rules(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	src := inspect.NewJournal(j)
 	page, err := src.Sessions(t.Context(), inspect.Query{})
 	if err != nil {
@@ -73,7 +83,7 @@ func take(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := recorded{Session: r.Session, Entities: r.Entities, Approvals: r.Approvals, History: r.History}
+		out := recorded{Session: r.Session, Rules: rules, Approvals: r.Approvals, History: r.History}
 		for _, e := range r.Rows {
 			row := recordedRow{Event: e, Content: e.Content, ContentParts: e.ContentParts, Attributes: e.Attributes, LatencyMS: e.LatencyMS}
 			if e.EventType == record.LLMRequest {
@@ -113,7 +123,7 @@ func TestGolden(t *testing.T) {
 			if err := json.Unmarshal(data, &in); err != nil {
 				t.Fatal(err)
 			}
-			r := in.record()
+			r := in.record(t)
 			now := time.UnixMicro(r.Rows[0].Timestamp).Add(time.Hour)
 			s, err := inspect.New(r, now)
 			if err != nil {

@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // odd makes rows of all kinds, one for each few bytes.
-func odd(data []byte) (rows []record.Event, entities []entity.Entity) {
+func odd(data []byte) (rows []record.Event) {
 	types := append(record.EventTypes(), "", "NEW_KIND")
 	spans := []string{"", "a", "b", "c", "d", "e"}
 	payloads := []string{
@@ -31,6 +30,8 @@ func odd(data []byte) (rows []record.Event, entities []entity.Entity) {
 		`{"adk":{"approval_id":"a","confirmed":true,"accepted":true}}`, `{"adk":{"confirmation_id":"q","confirmed":false,"reason":"rejected"}}`,
 		`{"adk":{"approval_id":"a","stage":"execution","verdict":"safe"}}`, `{"function_calls":[{"id":"c1","name":"buy","args":{"n":1}},{"id":"c2"}],"model":"m"}`,
 		`{"adk":{"enforced":false,"approval_id":"a","confirmation_id":"q","call_id":"c1"}}`, `{"adk":{"branch":"x"}}`,
+		`{"adk":{"of":"e1"},"entities":[{"type":"P","value":"v","attributes":{"availability":{"kind":"boolean","value":"true"}},"confidence":0.5}]}`,
+		`{"adk":{"of":"e2","started":"e1"},"entities":[{"type":"P","value":"v"},{"type":"P","value":"w","confidence":1e300}]}`,
 	}
 	times := []int64{0, 1, 1_700_000_000_000_000, 1_700_000_000_500_000, -1, math.MinInt64, math.MaxInt64}
 	ids := []string{"", "e1", "e2", "e3"}
@@ -58,14 +59,10 @@ func odd(data []byte) (rows []record.Event, entities []entity.Entity) {
 		}
 		if flags&4 != 0 {
 			e.EventID += string(rune('A' + len(rows)%26))
-			entities = append(entities, entity.Entity{
-				Type: "P", Value: "v", EventID: e.EventID, Confidence: math.NaN(), Source: entity.SourceRule, SeenAt: time.UnixMicro(e.Timestamp),
-				Attributes: map[string]entity.Value{"availability": entity.Bool(true)},
-			})
 		}
 		rows = append(rows, e)
 	}
-	return rows, entities
+	return rows
 }
 
 func FuzzNew(f *testing.F) {
@@ -76,14 +73,14 @@ func FuzzNew(f *testing.F) {
 	}
 	f.Add(seed)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		rows, entities := odd(data)
+		rows := odd(data)
 		if len(rows) == 0 {
 			return
 		}
 		now := time.UnixMicro(1_700_000_001_000_000)
 		ledgers := [][]safety.Approval{nil, {{ID: "a", Session: session, ConfirmationID: "q", State: safety.StateExecuting, Report: []byte("{")}}}
 		for _, ledger := range ledgers {
-			s, err := inspect.New(inspect.Record{Session: session, Rows: rows, Entities: entities, Approvals: ledger}, now)
+			s, err := inspect.New(inspect.Record{Session: session, Rows: rows, Approvals: ledger}, now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -86,7 +86,7 @@ func (s *journalSource) Record(ctx context.Context, key record.Session) (Record,
 	if len(r.Rows) == 0 && len(r.Approvals) == 0 {
 		return Record{}, notFound(key)
 	}
-	x, err := s.rules(ctx)
+	x, err := s.rules(ctx, r.Approvals)
 	if err != nil {
 		return Record{}, err
 	}
@@ -105,9 +105,17 @@ func (s *journalSource) gaps(ctx context.Context, key record.Session, of *graphs
 	return append(graphsync.RunGaps(of.Runs(), live), losses...), nil
 }
 
-// rules returns the rules that a program opened the journal with last.
-func (s *journalSource) rules(ctx context.Context) (*graphsync.Extractor, error) {
-	text, stored, err := s.j.Rules(ctx, "")
+// rules returns the rules that the latest approval of a session was asked under. Where there is none,
+// or the journal does not have its rules, they are those that a program opened the journal with last.
+func (s *journalSource) rules(ctx context.Context, approvals []safety.Approval) (*graphsync.Extractor, error) {
+	digest := ""
+	if len(approvals) > 0 {
+		digest = approvals[len(approvals)-1].Receipt.Version
+	}
+	text, stored, err := s.j.Rules(ctx, digest)
+	if err == nil && !stored && digest != "" {
+		text, stored, err = s.j.Rules(ctx, "")
+	}
 	if err != nil || !stored {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -157,8 +156,7 @@ func (s *script) over(run string) *script {
 // see makes a session of the rows.
 func (s *script) see(now time.Time, ledger ...safety.Approval) *inspect.Session {
 	s.tb.Helper()
-	var x *graphsync.Extractor
-	got, err := inspect.New(inspect.Record{Session: s.session, Rows: s.rows, Entities: x.Extract(s.rows).Entities, Approvals: ledger}, now)
+	got, err := inspect.New(inspect.Record{Session: s.session, Rows: s.rows, Approvals: ledger}, now)
 	if err != nil {
 		s.tb.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -82,14 +82,12 @@ func long(tb testing.TB, spans int) inspect.Record {
 			llm, tool, call := id(8), id(8), "adk-"+id(16)
 			name := fmt.Sprint("look_up_", src.IntN(12))
 			row(record.LLMRequest, llm, agent, m{"prompt": []m{news}}, m{"model": "a-model", "tools": []string{"look_up_0", "look_up_1"}, "adk": m{"since": src.IntN(100)}})
-			args, result := m{"what": words(6)}, m{"found": words(120), "price": fmt.Sprintf("$%d.%02d", src.IntN(900), src.IntN(100))}
+			args, result := m{"what": words(6)}, m{"found": words(120), "thing": fmt.Sprint("Thing ", src.IntN(200)), "price": fmt.Sprintf("$%d.%02d", src.IntN(900), src.IntN(100))}
 			news = m{"role": "user", "content": m{"function_response": m{"name": name, "id": call, "response": result}}}
 			row(record.LLMResponse, llm, agent, m{"response": "text: " + words(40) + " call: " + name, "usage": m{"prompt": src.IntN(9000), "completion": src.IntN(900), "total": 9900}},
 				m{"function_calls": []m{{"id": call, "name": name, "args": args}}, "model_version": "a-model-001"})
 			row(record.ToolStarting, tool, agent, m{"tool": name, "args": args}, m{"adk": m{"call_id": call}})
 			row(record.ToolCompleted, tool, agent, m{"tool": name, "result": result}, m{"adk": m{"call_id": call}})
-			last := r.Rows[len(r.Rows)-1]
-			r.Entities = append(r.Entities, entity.Entity{Type: "Product", Value: fmt.Sprint("Thing ", src.IntN(200)), EventID: last.EventID, SpanID: tool, SeenAt: at, Confidence: 0.9, Source: entity.SourceRule})
 			if n += 2; n >= spans {
 				break
 			}
@@ -97,6 +95,16 @@ func long(tb testing.TB, spans int) inspect.Record {
 		row(record.AgentCompleted, agent, root, nil, nil)
 		row(record.InvocationCompleted, root, "", nil, nil)
 	}
+	var rules []config.Extract
+	for i := range 12 {
+		name := fmt.Sprint("look_up_", i)
+		rules = append(rules, config.Extract{Name: name, Tool: name, Type: "Product", Value: "$.thing", Confidence: 0.9})
+	}
+	x, err := graphsync.Compile(rules)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Fold = graphsync.Fold(x, r.Rows)
 	return r
 }
 
