@@ -99,7 +99,7 @@ func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute
 			return err
 		}
 		sel := selector{s: f.session, upTo: math.MaxInt64}
-		for seen := range sel.latest(key, attribute, true) {
+		for seen := range sel.latest(f.session.said(key, attribute), true) {
 			if row, ok, err := ss.rows.Row(ctx, seen.EventID); err != nil {
 				return err
 			} else if ok && row.EventType == record.ToolCompleted {

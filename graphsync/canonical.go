@@ -4,7 +4,6 @@
 package graphsync
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -18,15 +17,20 @@ type canonical struct {
 	// attributes and at belong to readings, claims to claims.
 	attributes map[string]entity.Value
 	at         map[string]time.Time
-	claims     map[string]entity.Entity
+	claims     map[string]claimed
 	claimed    bool
 	byAction   bool
 	latest     entity.Entity
 }
 
+// claimed is what only words say of an attribute.
+type claimed struct {
+	value entity.Value
+	by    entity.Entity
+}
+
 // read adds a reading of an attribute, after all earlier ones.
-func (c *canonical) read(name string, e entity.Entity) {
-	value := e.Attributes[name]
+func (c *canonical) read(name string, value entity.Value, e entity.Entity) {
 	if name == "" {
 		name, value = entity.Exists, entity.Bool(true)
 	}
@@ -41,22 +45,22 @@ func (c *canonical) read(name string, e entity.Entity) {
 			return
 		}
 	}
-	e.Attributes, e.Echoes = map[string]entity.Value{name: value}, nil
+	e.Attributes = map[string]entity.Value{name: value}
 	c.seen = append(c.seen, e)
 }
 
 // claim adds what only words say.
-func (c *canonical) claim(name string, e entity.Entity) {
+func (c *canonical) claim(name string, value entity.Value, e entity.Entity) {
 	c.claimed = true
-	c.say(name, e)
+	c.say(name, value, e)
 }
 
-func (c *canonical) say(name string, e entity.Entity) {
+func (c *canonical) say(name string, value entity.Value, e entity.Entity) {
 	if c.claims == nil {
-		c.claims = make(map[string]entity.Entity)
+		c.claims = make(map[string]claimed)
 	}
-	if o, ok := c.claims[name]; !ok || !e.SeenAt.Before(o.SeenAt) {
-		c.claims[name] = e
+	if o, ok := c.claims[name]; !ok || !e.SeenAt.Before(o.by.SeenAt) {
+		c.claims[name] = claimed{value, e}
 	}
 	if len(c.attributes) == 0 {
 		c.newest(e)
@@ -69,10 +73,10 @@ func (c *canonical) name(list []entity.Entity) {
 		c.byAction = true
 		c.seen = append(c.seen, e)
 		if len(e.Attributes) == 0 {
-			c.say("", e)
+			c.say("", entity.Value{}, e)
 		}
-		for name := range e.Attributes {
-			c.say(name, e)
+		for name, value := range e.Attributes {
+			c.say(name, value, e)
 		}
 	}
 }
@@ -90,21 +94,22 @@ func (c *canonical) counts() bool { return len(c.attributes) > 0 || c.claimed ||
 func (c *canonical) entity() entity.Canonical {
 	out := entity.Canonical{
 		Key: c.key, Type: c.latest.Type, Value: c.latest.Value, Norm: c.latest.Norm, ArtifactURI: c.latest.ArtifactURI,
-		Attributes: maps.Clone(c.attributes), AttributeSeenAt: maps.Clone(c.at),
+		Attributes: c.attributes, AttributeSeenAt: c.at,
 	}
 	if out.Attributes == nil {
 		out.Attributes, out.AttributeSeenAt = make(map[string]entity.Value), make(map[string]time.Time)
 	}
-	for name, e := range c.claims {
-		value := e.Attributes[name]
+	_, explicit := c.claims[entity.Exists]
+	explicit = explicit || len(c.attributes) > 0
+	for name, s := range c.claims {
 		switch {
-		case name == "" && len(c.attributes) > 0:
+		case name == "" && explicit:
 			continue
 		case name == "":
-			name, value = entity.Exists, entity.Bool(true)
+			name, s.value = entity.Exists, entity.Bool(true)
 		}
-		if _, read := c.attributes[name]; !read {
-			out.Attributes[name], out.AttributeSeenAt[name] = value, e.SeenAt
+		if _, known := out.Attributes[name]; !known {
+			out.Attributes[name], out.AttributeSeenAt[name] = s.value, s.by.SeenAt
 		}
 	}
 	slices.SortStableFunc(c.seen, func(a, b entity.Entity) int { return a.SeenAt.Compare(b.SeenAt) })

@@ -15,10 +15,16 @@ import (
 // basis is what an agent that ran as a tool rests on, and the gaps in its record. A gap fails the
 // checks of its caller, as it would fail its own.
 type basis struct {
-	sightings         []sighted
-	choices           []Choice
+	sightings         []seenByChild
+	choices           []choice
 	failed, truncated int
 	err               string
+}
+
+// seenByChild is a reading of an attribute that the last step of an agent rests on.
+type seenByChild struct {
+	name string
+	said
 }
 
 // basis returns what the last model call of a session rests on. Where no model ran, all readings
@@ -40,17 +46,13 @@ func (s *Session) basis(id record.Session) basis {
 	sel := selector{s: s, x: s.x, upTo: math.MaxInt64}
 	if sel.everything = len(s.calls) == 0; !sel.everything {
 		last := s.calls[len(s.calls)-1]
-		sel.read, sel.own = last.read, last.own
+		sel.read, sel.own = last.read.intervals(), last.own.intervals()
 	}
 	keys := s.sortedKeys()
 	for _, key := range keys {
-		for _, name := range s.things[key].names {
-			for _, seen := range sel.readings(key, name) {
-				seen.Echoes, seen.Read = nil, false
-				if name != "" {
-					seen.Attributes = map[string]entity.Value{name: seen.Attributes[name]}
-				}
-				out.sightings = append(out.sightings, seen)
+		for _, a := range s.things[key].attributes {
+			for _, r := range sel.readings(a.said) {
+				out.sightings = append(out.sightings, seenByChild{a.name, *r.said})
 			}
 		}
 	}
@@ -63,9 +65,9 @@ func (s *Session) basis(id record.Session) basis {
 		}
 	}
 	for _, list := range s.found {
-		for _, seen := range list {
-			if s.x.choices[seen.Type] {
-				out.choices = append(out.choices, Choice{Key: seen.Identity(), Row: seen.row})
+		for _, f := range list {
+			if s.x.choices[f.Type] {
+				out.choices = append(out.choices, choice{Key: f.Identity(), Row: f.row})
 			}
 		}
 	}
@@ -75,7 +77,8 @@ func (s *Session) basis(id record.Session) basis {
 // inherit adds what an agent that ran as a tool rests on to the result of the tool.
 func (s *Session) inherit(of basis, r *result) {
 	for _, seen := range of.sightings {
-		s.sight(&seen, r)
+		one := *seen.sighted
+		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value})
 	}
 	for _, c := range of.choices {
 		s.choose(c, r)

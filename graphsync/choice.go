@@ -29,10 +29,10 @@ type Counted struct {
 // maxNotChosen is how many of the things that were not chosen are named: the list is for people.
 const maxNotChosen = 20
 
-// Choice is a sighting of a thing by one rule, if any rule with [config.Extract.Alternatives] finds its
-// type. Two sightings are no Choice: the arguments of an action, by rules with [config.InAction], and
+// choice is a sighting of a thing by one rule, if any rule with [config.Extract.Alternatives] finds its
+// type. Two sightings are no choice: the arguments of an action, by rules with [config.InAction], and
 // the values in a refusal for drift.
-type Choice struct {
+type choice struct {
 	// Key is the [entity.Entity.Identity], Row the number of the row.
 	Key string
 	Row int64
@@ -48,7 +48,7 @@ type Choice struct {
 // choose adds the sightings in found of types that a rule with Alternatives finds. c is the rule
 // that found them, nil if none did. A rule with config.InAction adds nothing: the entities that the
 // deciding action names are read from its arguments.
-func (x *Extractor) choose(list []Choice, c *compiled, found []entity.Entity) []Choice {
+func (x *Extractor) choose(list []choice, c *compiled, found []entity.Entity) []choice {
 	if x == nil || c != nil && c.In == config.InAction {
 		return list
 	}
@@ -56,7 +56,7 @@ func (x *Extractor) choose(list []Choice, c *compiled, found []entity.Entity) []
 		if !x.choices[e.Type] {
 			continue
 		}
-		n := Choice{Key: e.Identity()}
+		n := choice{Key: e.Identity()}
 		if c != nil {
 			n.Rule, n.Reading = c.number, e.Shows()
 		}
@@ -72,7 +72,7 @@ type entry struct {
 	rule        int
 }
 
-func (c Choice) entry() entry { return entry{c.Row, c.Result, c.Rule} }
+func (c choice) entry() entry { return entry{c.Row, c.Result, c.Rule} }
 
 // rule returns the rule with a number; nil if none has it.
 func (x *Extractor) rule(number int) *config.Extract {

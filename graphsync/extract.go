@@ -53,10 +53,10 @@ type rowRead struct {
 	// rules says what each rule found that read the row.
 	rules []ruleRead
 	// choices are the sightings of types that a rule with Alternatives finds.
-	choices []Choice
+	choices []choice
 }
 
-// row finds the entities of a row. started is the row that began the call which e ends;
+// row finds the entities of a row. began is the content of the row that began the call which e ends;
 // nil where the record does not have it. pending has what the call declared, as [declared] takes it.
 //
 // Entities come from the declarations of tools and from the rules. Both are exact: a row that
@@ -73,7 +73,7 @@ type rowRead struct {
 // rules in their order; the later one wins, attribute by attribute, and the confidence is the
 // greatest. Declarations, or matches of one rule, that contradict each other are an error. The
 // exception is the numbers of an action: they say how many are wanted.
-func (x *Extractor) row(e, started *record.Event, pending []json.RawMessage) (rowRead, error) {
+func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage) (rowRead, error) {
 	var read rowRead
 	if e.EventType == record.EntitiesDeclared {
 		read.relevant = true
@@ -98,7 +98,7 @@ func (x *Extractor) row(e, started *record.Event, pending []json.RawMessage) (ro
 	if x == nil || len(x.byEvent[e.EventType]) == 0 || bringsResults(e) {
 		return read, nil
 	}
-	docs := documents{marked: jsonenc.Marked(string(e.Content)), started: started}
+	docs := documents{marked: jsonenc.Marked(string(e.Content)), began: began}
 	read.named = make(mentions)
 	for _, c := range x.byEvent[e.EventType] {
 		doc, applies, err := docs.of(e, c)
@@ -136,10 +136,10 @@ type documents struct {
 	split bool
 	// marked says that the content has marks in the place of parts that were left out.
 	marked bool
-	// started is the row that began the call, args the scalars in its arguments.
-	started *record.Event
-	args    *arguments
-	tool    struct {
+	// began is the content of the row that began the call, args the scalars in its arguments.
+	began []byte
+	args  *arguments
+	tool  struct {
 		Tool   string          `json:"tool"`
 		Origin string          `json:"tool_origin"`
 		Args   json.RawMessage `json:"args"`

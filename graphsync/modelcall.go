@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -14,68 +15,91 @@ import (
 
 // modelCall is a call of a model that ended, with the results that it had read.
 type modelCall struct {
-	id string // of the row that ended it
+	at int // the place of the row that ended it
 	// read are the results that it had read, by number. own are those that its own requests showed. It
 	// knew the others through the answers of calls that had read them.
-	read, own []interval
+	read, own *numbers
 }
+
+// several stands for the place of a model call where more than one has the name.
+const several = -1
 
 // modelCall adds a model call with everything that it had read. Later requests name it "r:" and the
 // id of its row, or "c:" and the id of a call that it asked for.
 func (s *Session) modelCall(e *record.Event, attrs *schema.Attributes) {
-	c := &modelCall{id: e.EventID}
+	c := modelCall{at: s.at[e.EventID]}
 	read := &attrs.ADK.Read
 	s.counts.Unmatched += read.Unmatched
 	if read.Base != "" {
-		if before := s.callNamed(read.Base); before != nil {
-			c.read, c.own = before.read, before.own
-		}
+		before := s.knownCall(read.Base)
+		c.read, c.own = before.read, before.own
 	}
 	for _, name := range read.Answers {
-		if before := s.callNamed(name); before != nil {
-			c.read = union(c.read, before.read)
-		}
+		c.read = union(c.read, s.knownCall(name).read)
 	}
 	for _, callID := range slices.Sorted(maps.Keys(read.Results)) {
-		if n := s.resultOf(callID, read.Results[callID]); n > 0 {
-			c.own = union(c.own, []interval{{n, n}})
-		} else {
+		n := s.resultOf(callID, read.Results[callID])
+		if n == 0 {
 			s.counts.Unmatched++
+			continue
+		}
+		same := c.read == c.own
+		c.own = union(c.own, &numbers{first: n, last: n})
+		if same {
+			c.read = c.own
+		} else {
+			c.read = union(c.read, &numbers{first: n, last: n})
 		}
 	}
-	c.read = union(c.read, c.own)
 	s.calls = append(s.calls, c)
-	s.addName(c, "r:"+e.EventID)
+	s.bytes += sizeOfCall
 	for _, f := range attrs.FunctionCalls {
 		if f.ID != "" {
-			s.addName(c, "c:"+f.ID)
+			s.addName(len(s.calls)-1, "c:"+f.ID)
 		}
 	}
 }
 
 // nameCall adds a name to the model call that ended with a row.
 func (s *Session) nameCall(eventID, name string) {
-	for _, c := range s.named["r:"+eventID] {
-		s.addName(c, name)
+	if i := s.callNamed("r:" + eventID); i >= 0 {
+		s.addName(i, name)
 	}
 }
 
-func (s *Session) addName(c *modelCall, name string) {
-	if !slices.Contains(s.named[name], c) {
-		s.named[name] = append(s.named[name], c)
-		s.bytes += sizeOfChoice
+func (s *Session) addName(call int, name string) {
+	if other, known := s.named[name]; known && other != call {
+		call = several
+	} else if !known {
+		s.bytes += sizeOfName
 	}
+	s.named[name] = call
 }
 
-// callNamed returns the model call with a name. If none or several have it, that is counted, and
+// callNamed returns the place of the model call with a name. It is negative if none or several have
+// the name.
+func (s *Session) callNamed(name string) int {
+	if id, byRow := strings.CutPrefix(name, "r:"); byRow {
+		if at, known := s.at[id]; known {
+			i, ended := slices.BinarySearchFunc(s.calls, at, func(c modelCall, at int) int { return cmp.Compare(c.at, at) })
+			if ended {
+				return i
+			}
+		}
+	} else if i, known := s.named[name]; known {
+		return i
+	}
+	return -1
+}
+
+// knownCall returns the model call with a name. If none or several have it, that is counted, and
 // nothing counts as read.
-func (s *Session) callNamed(name string) *modelCall {
-	calls := s.named[name]
-	if len(calls) != 1 {
-		s.counts.Unmatched++
-		return nil
+func (s *Session) knownCall(name string) modelCall {
+	if i := s.callNamed(name); i >= 0 {
+		return s.calls[i]
 	}
-	return calls[0]
+	s.counts.Unmatched++
+	return modelCall{}
 }
 
 // resultOf returns the number of the latest result with a call id and a digest, 0 if there is none.
@@ -93,21 +117,40 @@ func (s *Session) resultOf(callID, digest string) int64 {
 // interval is an interval of numbers, with both ends.
 type interval struct{ first, last int64 }
 
-// union returns the numbers of both, in order and apart. It changes neither.
-func union(a, b []interval) []interval {
-	if len(a) == 0 || len(b) == 0 {
-		return slices.Concat(a, b)
-	}
-	all := slices.Concat(a, b)
-	slices.SortFunc(all, func(x, y interval) int { return cmp.Compare(x.first, y.first) })
-	out := all[:1]
-	for _, i := range all[1:] {
-		if last := &out[len(out)-1]; i.first <= last.last+1 {
-			last.last = max(last.last, i.last)
-		} else {
-			out = append(out, i)
+// numbers are numbers of results, as intervals from the greatest down. They are never changed: the
+// model calls of a session share what they have in common.
+type numbers struct {
+	first, last int64
+	lower       *numbers // without a number next to first
+}
+
+// union returns the numbers of both.
+func union(a, b *numbers) *numbers {
+	var greater []interval // than what is left of a and b
+	for a != nil && b != nil && a != b {
+		if a.last < b.last {
+			a, b = b, a
 		}
+		greater = append(greater, interval{a.first, a.last})
+		a = a.lower
 	}
+	out := cmp.Or(a, b)
+	for _, i := range slices.Backward(greater) {
+		for out != nil && out.last >= i.first-1 {
+			i.first, i.last = min(i.first, out.first), max(i.last, out.last)
+			out = out.lower
+		}
+		out = &numbers{i.first, i.last, out}
+	}
+	return out
+}
+
+// intervals returns the numbers in order.
+func (n *numbers) intervals() (out []interval) {
+	for ; n != nil; n = n.lower {
+		out = append(out, interval{n.first, n.last})
+	}
+	slices.Reverse(out)
 	return out
 }
 

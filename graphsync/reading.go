@@ -91,13 +91,13 @@ func (d *documents) arguments() (*arguments, error) {
 		return d.args, nil
 	}
 	d.args = &arguments{byKey: make(map[string][]any)}
-	if d.started == nil || d.started.Content == nil {
+	if d.began == nil {
 		return d.args, nil
 	}
 	var content struct {
 		Args json.RawMessage `json:"args"`
 	}
-	if err := json.Unmarshal(d.started.Content, &content); err != nil {
+	if err := json.Unmarshal(d.began, &content); err != nil {
 		return nil, fmt.Errorf("the row that began the call is not the JSON of a tool row: %w", err)
 	}
 	if content.Args == nil {

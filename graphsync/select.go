@@ -159,8 +159,8 @@ func (sel *selector) reads() {
 	switch {
 	case d.Answer != "":
 		sel.out.Asked = true
-		if calls := s.named[answerName(d.Answer)]; len(calls) == 1 {
-			sel.read, sel.own = calls[0].read, calls[0].own
+		if i := s.callNamed(answerName(d.Answer)); i >= 0 {
+			sel.read, sel.own = s.calls[i].read.intervals(), s.calls[i].own.intervals()
 		}
 	case d.Run != "":
 		run := s.runs[d.Run]
@@ -168,11 +168,13 @@ func (sel *selector) reads() {
 		if run == nil || !known || s.rows[at].run != run {
 			return
 		}
+		var read *numbers
 		for _, r := range run.results {
 			if r.row <= s.rows[at].seq {
-				sel.read = union(sel.read, []interval{{r.number, r.number}})
+				read = union(read, &numbers{first: r.number, last: r.number})
 			}
 		}
+		sel.read = read.intervals()
 		sel.own = sel.read
 	default:
 		sel.everything = true
@@ -206,13 +208,12 @@ func (sel *selector) names() {
 }
 
 // found returns what a model found of a thing.
-func (sel *selector) found(key string) []*sighted {
-	list := sel.s.found[key]
-	end := slices.IndexFunc(list, func(s *sighted) bool { return s.row > sel.upTo })
-	if end < 0 {
+func (sel *selector) found(key string) []found {
+	list, late := sel.s.found[key], func(f found) bool { return f.row > sel.upTo }
+	if !slices.ContainsFunc(list, late) {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(s *sighted) bool { return s.row > sel.upTo })
+	return slices.DeleteFunc(slices.Clone(list), late)
 }
 
 // thing selects what counts of one thing.
@@ -224,21 +225,17 @@ func (sel *selector) thing(key string) {
 		}
 	}
 	c := canonical{key: key}
-	found := sel.found(key)
-	var names []string
-	if thing := sel.s.things[key]; thing != nil {
-		names = slices.Clip(thing.names)
+	thing, byModel := sel.s.things[key], sel.found(key)
+	if thing == nil {
+		thing = new(seenThing)
 	}
-	for _, s := range found {
-		if len(s.Attributes) == 0 {
-			names = appendName(names, "")
-		}
-		for name := range s.Attributes {
-			names = appendName(names, name)
-		}
+	for i := range thing.attributes {
+		sel.attribute(&c, thing.attributes[i], byModel)
 	}
-	for _, name := range names {
-		sel.attribute(&c, key, name, found)
+	for _, name := range namesIn(byModel) {
+		if _, seen := thing.find(name); !seen {
+			sel.attribute(&c, seenAttribute{name: name}, byModel)
+		}
 	}
 	c.name(sel.named[key])
 	delete(sel.named, key)
@@ -250,36 +247,45 @@ func (sel *selector) thing(key string) {
 	}
 }
 
-// appendName adds a name that is not there; "" is one.
-func appendName(names []string, name string) []string {
-	if slices.Contains(names, name) {
-		return names
+// namesIn returns the attributes that a model found, sorted; "" stands for a thing without any.
+func namesIn(list []found) (names []string) {
+	for _, f := range list {
+		if len(f.Attributes) == 0 {
+			names = insertNew(names, "")
+		}
+		for name := range f.Attributes {
+			names = insertNew(names, name)
+		}
 	}
-	return append(names, name)
+	return names
 }
 
 // attribute takes what counts of one attribute: its readings, or else the latest claim.
-func (sel *selector) attribute(c *canonical, key, name string, found []*sighted) {
-	list := sel.readings(key, name)
-	for _, s := range list {
-		c.read(name, s.Entity)
+func (sel *selector) attribute(c *canonical, seen seenAttribute, byModel []found) {
+	name, list := seen.name, sel.readings(seen.said)
+	for _, r := range list {
+		e := r.Entity
+		e.Read = r.read
+		c.read(name, r.value, e)
 	}
 	if len(list) > 0 {
 		return
 	}
-	for _, s := range found {
-		if _, ok := s.Attributes[name]; ok || name == "" && len(s.Attributes) == 0 {
-			c.claim(name, s.Entity)
+	for _, f := range byModel {
+		if value, ok := f.Attributes[name]; ok || name == "" && len(f.Attributes) == 0 {
+			c.claim(name, value, f.Entity)
 		}
 	}
-	for s := range sel.latest(key, name, false) {
-		// The deciding call's own arguments are read from the request. The arguments of another call are
-		// no reason for this one.
-		if s.Source != entity.SourceAction {
-			c.claim(name, s.Entity)
-			return
-		}
+	for s := range sel.latest(seen.said, false) {
+		c.claim(name, s.value, s.Entity)
+		return
 	}
+}
+
+// reading is a reading that counts.
+type reading struct {
+	*said
+	read bool // by the deciding step
 }
 
 // readings returns the readings of an attribute that count, the latest last. Of readings with the
@@ -289,70 +295,62 @@ func (sel *selector) attribute(c *canonical, key, name string, found []*sighted)
 // A reading that the requests of the deciding step showed themselves is superseded only by another
 // one that they showed. The step may know others through the words of an agent, and never have seen
 // them.
-func (sel *selector) readings(key, name string) []sighted {
-	var list []sighted
+func (sel *selector) readings(all []said) []reading {
+	var list []reading
 	var own, known int64 // readings recorded before it are superseded, if they were shown, and if not
-	superseded := func(s *sighted) bool {
-		if sel.shown(s) {
-			return s.row < own
+	superseded := func(r reading) bool {
+		if sel.shown(r.said) {
+			return r.row < own
 		}
-		return s.row < known
+		return r.row < known
 	}
-	for seen := range sel.latest(key, name, true) {
-		s := *seen
+	for s := range sel.latest(all, true) {
 		if s.row < own || s.row < known && len(sel.own) == 0 {
 			break
 		}
-		s.Read = sel.everything || s.result != 0 && holds(sel.read, s.result)
-		if s.Read {
-			known = max(known, s.start)
-			if sel.shown(&s) {
-				own = max(own, s.start)
+		r := reading{s, sel.everything || s.result != 0 && holds(sel.read, s.result)}
+		if r.read {
+			known = max(known, r.start)
+			if sel.shown(s) {
+				own = max(own, r.start)
 			}
 		}
-		if !superseded(&s) {
-			list = append(list, s)
+		if !superseded(r) {
+			list = append(list, r)
 		}
 	}
-	said := make(map[entity.Value]int) // index in out
-	var out []sighted
-	for i := range list {
-		s := list[i]
-		if superseded(&s) {
+	place := make(map[entity.Value]int) // in out
+	var out []reading
+	for _, r := range list {
+		if superseded(r) {
 			continue
 		}
-		at, known := said[s.Attributes[name]]
+		at, known := place[r.value]
 		switch {
 		case !known:
-			said[s.Attributes[name]] = len(out)
-			out = append(out, s)
-		case s.Read && !out[at].Read && at > 0:
-			out[at] = s
-		case s.Read && !out[at].Read:
-			out = append(out, s)
-			said[s.Attributes[name]] = len(out) - 1
+			place[r.value] = len(out)
+			out = append(out, r)
+		case r.read && !out[at].read && at > 0:
+			out[at] = r
+		case r.read && !out[at].read:
+			out = append(out, r)
+			place[r.value] = len(out) - 1
 		}
 	}
-	slices.SortStableFunc(out, func(a, b sighted) int { return cmp.Compare(a.row, b.row) })
+	slices.SortStableFunc(out, func(a, b reading) int { return cmp.Compare(a.row, b.row) })
 	return out
 }
 
 // shown reports whether the requests of the deciding step showed a sighting.
-func (sel *selector) shown(s *sighted) bool {
+func (sel *selector) shown(s *said) bool {
 	return sel.everything || s.result != 0 && holds(sel.own, s.result)
 }
 
-// latest ranges over the sightings of an attribute, the latest first: the readings of it, or those
-// that are none.
-func (sel *selector) latest(key, name string, readings bool) iter.Seq[*sighted] {
-	return func(yield func(*sighted) bool) {
-		thing := sel.s.things[key]
-		if thing == nil {
-			return
-		}
-		for _, s := range slices.Backward(thing.of[name]) {
-			reading := s.Source.Reading() && !slices.Contains(s.Echoes, name)
-			if reading == readings && s.row <= sel.upTo && !yield(s) {
+// latest ranges over what is said of an attribute, the latest first: the readings, or the rest.
+func (sel *selector) latest(list []said, readings bool) iter.Seq[*said] {
+	return func(yield func(*said) bool) {
+		for i := range slices.Backward(list) {
+			if s := &list[i]; s.reading() == readings && s.row <= sel.upTo && !yield(s) {
 				return
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -28,17 +29,16 @@ type Session struct {
 	// begun has the latest row that began a call, by the key of its span.
 	begun    map[string]*begun
 	declared declarations           // of calls under way
-	results  []*result              // by number, from 1
-	bearing  map[string]*result     // by the id of the row that brought it
+	results  []*result              // by number, from 1, in the order of their rows
 	same     map[answer]*sameAnswer // by call id and digest
-	calls    []*modelCall
-	named    map[string][]*modelCall // by name
+	calls    []modelCall            // in the order of their rows
+	named    map[string]int         // place in calls by name; several if more than one has it
 	runs     map[string]*sessionRun
 	order    []*sessionRun // by their first rows
 
 	things  map[string]*seenThing // by the identity of the thing
-	choices map[string][]*Choice  // by the identity of the thing
-	found   map[string][]*sighted // by a model, by the identity of the thing
+	choices map[string][]*choice  // by the identity of the thing
+	found   map[string][]found    // by a model, by the identity of the thing
 
 	// bytes is about the size of all this in memory.
 	bytes int64
@@ -86,8 +86,14 @@ type rowOf struct {
 
 // begun is a row that began a call.
 type begun struct {
-	id  string
-	row *record.Event // nil after the call ended
+	id      string
+	content []byte // nil after the call ended
+}
+
+// beginning is what the end of a call needs of the row that began it. The zero beginning is none.
+type beginning struct {
+	row     int64 // its number
+	content []byte
 }
 
 // result is a call that ended.
@@ -101,9 +107,10 @@ type result struct {
 	call   string
 	digest string // of the response as models read it; "" if the row lacks it
 	// failed says that the call failed or was refused.
-	failed    bool
-	sightings []*sighted
-	choices   []*Choice
+	failed bool
+	// ruled are the sightings by rules.
+	ruled   []*sighted
+	choices []*choice
 }
 
 // answer is what a request of a model says of a result.
@@ -129,7 +136,7 @@ func digestOf(content []byte) (d digest) {
 
 // sighted is one thing that one row shows or names.
 type sighted struct {
-	entity.Entity
+	entity.Entity // without attributes and echoes: they are of the [seenThing]
 	// row is the number of the row that recorded it, start the number of the row at which its reading
 	// began; 0 means unknown.
 	row, start int64
@@ -137,11 +144,33 @@ type sighted struct {
 	result int64
 }
 
-// seenThing has the sightings of one thing.
+// said is what a sighting says of one attribute.
+type said struct {
+	*sighted
+	value entity.Value // zero for the attribute ""
+	echo  bool         // of an argument of the call: no reading
+}
+
+// reading reports whether it shows the value.
+func (s *said) reading() bool { return s.Source.Reading() && !s.echo }
+
+// seenThing has what sightings say of one thing, by attribute.
 type seenThing struct {
-	names []string              // of attributes, sorted; "" stands for a sighting without any
-	of    map[string][]*sighted // by attribute, in the order of their rows
-	first int64                 // the least row
+	key        string          // its identity
+	attributes []seenAttribute // sorted by name
+	first      int64           // the least row
+}
+
+// seenAttribute is an attribute of a thing; "" stands for sightings without any.
+type seenAttribute struct {
+	name string
+	said []said // in the order of their rows
+}
+
+// found is one thing that a model found in a row.
+type found struct {
+	entity.Entity
+	row int64 // the number of the row
 }
 
 // rest gives what a fold needs beside the row at hand.
@@ -154,9 +183,9 @@ type rest interface {
 
 func newSession(x *Extractor) *Session {
 	return &Session{
-		x: x, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), bearing: make(map[string]*result), same: make(map[answer]*sameAnswer),
-		named: make(map[string][]*modelCall), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
-		choices: make(map[string][]*Choice), found: make(map[string][]*sighted), bytes: sizeOfSession,
+		x: x, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), same: make(map[answer]*sameAnswer),
+		named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
+		choices: make(map[string][]*choice), found: make(map[string][]found), bytes: sizeOfSession,
 	}
 }
 
@@ -167,12 +196,19 @@ func (s *Session) Counts() Counts {
 	return c
 }
 
-// Sizes in memory, about, for the limit of the cache.
+// Sizes in memory, about, for the limit of the cache. Texts of any length are counted beside them.
 const (
 	sizeOfSession  = 2048
-	sizeOfRow      = 160
-	sizeOfSighting = 640
-	sizeOfResult   = 320
+	sizeOfRow      = 128
+	sizeOfRun      = 256
+	sizeOfBegun    = 128
+	sizeOfResult   = 288
+	sizeOfCall     = 64
+	sizeOfName     = 64
+	sizeOfThing    = 192
+	sizeOfSighting = 320
+	sizeOfSaid     = 96
+	sizeOfFound    = 1024
 	sizeOfChoice   = 128
 )
 
@@ -204,10 +240,10 @@ func (s *Session) add(e *record.Event, others rest) error {
 	run := s.addRow(e)
 	switch e.EventType {
 	case record.ToolStarting:
-		row := *e // and not the memory of the rows around it
-		s.begun[node] = &begun{id: e.EventID, row: &row}
+		s.begin(node, e)
 	case record.EntitiesDeclared:
 		s.declared.add(e, attrs)
+		s.bytes += int64(len(attrs.Entities))
 	case record.EntitiesFound:
 		if about != nil {
 			s.find(e, attrs, about)
@@ -224,7 +260,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 		s.counts.Rewritten = insertNew(s.counts.Rewritten, toolName(e.Content))
 		// The present values in a refusal are true, whatever models read. But if a model got the refusal
 		// in other words, nobody has read it.
-		if r := s.bearing[attrs.ADK.Of]; r != nil {
+		if r := s.resultIn(attrs.ADK.Of); r != nil {
 			s.rewritten(r, attrs.ADK.Result)
 		}
 	}
@@ -240,8 +276,11 @@ func (s *Session) add(e *record.Event, others rest) error {
 	var pending []json.RawMessage
 	if endsCall(e.EventType) {
 		pending = s.declared.take(e, attrs)
+		for _, list := range pending {
+			s.bytes -= int64(len(list))
+		}
 	}
-	read, err := s.x.row(e, start, pending)
+	read, err := s.x.row(e, start.content, pending)
 	s.counts.Rules = tallied(s.counts.Rules, read.rules, read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
 	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
@@ -266,19 +305,19 @@ func (s *Session) add(e *record.Event, others rest) error {
 // find adds what a model found in another row of the session. It counts from that row on.
 func (s *Session) find(e *record.Event, attrs *schema.Attributes, about *record.Event) {
 	at := s.at[about.EventID]
-	found, err := readEntities([]json.RawMessage{attrs.Entities}, entity.SourceModel)
+	all, err := readEntities([]json.RawMessage{attrs.Entities}, entity.SourceModel)
 	if err != nil {
 		s.failed(1, (&RowError{EventID: e.EventID, Err: err}).Error())
 		return
 	}
-	found = mergeRow(placed(about, RowNodeKey(about), found))
-	for _, en := range found {
+	all = mergeRow(placed(about, RowNodeKey(about), all))
+	for _, en := range all {
 		key := en.Identity()
-		s.found[key] = append(s.found[key], &sighted{Entity: en, row: s.rows[at].seq})
-		s.bytes += sizeOfSighting
+		s.found[key] = append(s.found[key], found{en, s.rows[at].seq})
+		s.bytes += sizeOfFound + int64(len(attrs.Entities))
 	}
 	if s.spans != nil {
-		s.spans.find(at, found)
+		s.spans.find(at, all)
 	}
 }
 
@@ -290,6 +329,7 @@ func (s *Session) addRow(e *record.Event) *sessionRun {
 			run = &sessionRun{Run: Run{ID: e.RunID, Started: e.Time(), First: e.Seq}, began: digestOf(e.Content)}
 			s.runs[e.RunID] = run
 			s.order = append(s.order, run)
+			s.bytes += sizeOfRun
 		}
 		run.add(e)
 	}
@@ -307,53 +347,78 @@ func (s *Session) failed(n int, err string) {
 	s.counts.Error = cmp.Or(s.counts.Error, err)
 }
 
-// started returns the row that began the call which e ends; nil where the record does not say it.
-func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string, others rest) (*record.Event, error) {
+// begin keeps the row that begins a call.
+func (s *Session) begin(node string, e *record.Event) {
+	b := s.begun[node]
+	if b == nil {
+		b = new(begun)
+		s.begun[node] = b
+		s.bytes += sizeOfBegun
+	}
+	s.bytes += int64(len(e.Content) - len(b.content))
+	*b = begun{e.EventID, e.Content}
+}
+
+// started returns the beginning of the call that e ends, if the record says it.
+func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string, others rest) (beginning, error) {
 	if !endsCall(e.EventType) {
-		return nil, nil
+		return beginning{}, nil
 	}
 	b, id := s.begun[node], attrs.ADK.Started
 	switch {
 	case b == nil && id == "":
-		return nil, nil
+		return beginning{}, nil
 	case b != nil && (id == "" || id == b.id):
 		id = b.id
-		if row := b.row; row != nil {
-			b.row = nil
-			return row, nil
+		if content := b.content; content != nil {
+			b.content = nil
+			s.bytes -= int64(len(content))
+			return beginning{s.rows[s.at[id]].seq, content}, nil
 		}
 	}
 	if _, known := s.at[id]; !known {
-		return nil, nil
+		return beginning{}, nil
 	}
 	row, ok, err := others.row(id)
 	if err != nil || !ok || row.EventType != record.ToolStarting {
-		return nil, err
+		return beginning{}, err
 	}
-	return &row, nil
+	return beginning{row.Seq, row.Content}, nil
 }
 
 // result adds the result that a row brings.
-func (s *Session) result(e *record.Event, attrs *schema.Attributes, start *record.Event, run *sessionRun) *result {
+func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginning, run *sessionRun) *result {
 	r := &result{
 		number: int64(len(s.results)) + 1, row: e.Seq, call: attrs.ADK.CallID(), digest: attrs.ADK.Result, failed: e.EventType == record.ToolError,
 	}
 	switch {
-	case start != nil:
-		r.start, r.began = start.Seq, digestOf(start.Content)
+	case start.row > 0:
+		r.start, r.began = start.row, digestOf(start.content)
 	case e.EventType == record.HITLInputRequestCompleted: // a person said it there and then
 		r.start, r.began = e.Seq, digestOf(e.Content)
 	case e.EventType == record.NodeOutput && run != nil: // a node began after its run
 		r.start, r.began = run.First, run.began
 	}
 	s.results = append(s.results, r)
-	s.bearing[e.EventID] = r
 	if run != nil {
 		run.results = append(run.results, r)
 	}
 	s.answered(r)
 	s.bytes += sizeOfResult
 	return r
+}
+
+// resultIn returns the result that a row brought, nil if it brought none.
+func (s *Session) resultIn(eventID string) *result {
+	at, known := s.at[eventID]
+	if !known {
+		return nil
+	}
+	i, brought := slices.BinarySearchFunc(s.results, s.rows[at].seq, func(r *result, row int64) int { return cmp.Compare(r.row, row) })
+	if !brought {
+		return nil
+	}
+	return s.results[i]
 }
 
 // answered lets requests of models find a result.
@@ -389,24 +454,32 @@ func (s *Session) rewritten(r *result, digest string) {
 	}
 	r.digest = digest
 	s.answered(r)
-	for _, seen := range r.sightings {
-		if seen.Source == entity.SourceRule {
-			seen.Source = entity.SourceClaim
-		}
+	for _, seen := range r.ruled {
+		seen.Source = entity.SourceClaim
 	}
 	for _, c := range r.choices {
 		c.Reading = false
 	}
 }
 
-// see adds what a row shows.
-func (s *Session) see(e *record.Event, found []entity.Entity, choices []Choice, r *result) {
+// see adds what a row shows. What the arguments of a call name is no reason for another call.
+func (s *Session) see(e *record.Event, found []entity.Entity, choices []choice, r *result) {
 	for _, en := range found {
+		if en.Source == entity.SourceAction {
+			continue
+		}
 		seen := &sighted{Entity: en, row: e.Seq}
 		if r != nil {
 			seen.start = r.start
 		}
-		s.sight(seen, r)
+		seen.Attributes, seen.Echoes = nil, nil
+		thing := s.sight(seen, r)
+		if len(en.Attributes) == 0 {
+			s.say(thing, "", said{sighted: seen})
+		}
+		for name, value := range en.Attributes {
+			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name)})
+		}
 	}
 	for _, c := range choices {
 		c.Row = e.Seq
@@ -414,46 +487,72 @@ func (s *Session) see(e *record.Event, found []entity.Entity, choices []Choice, 
 	}
 }
 
-func (s *Session) sight(seen *sighted, r *result) {
+// sight adds a sighting, and returns its thing.
+func (s *Session) sight(seen *sighted, r *result) *seenThing {
 	if r != nil {
 		seen.result = r.number
-		r.sightings = append(r.sightings, seen)
+		if seen.Source == entity.SourceRule {
+			r.ruled = append(r.ruled, seen)
+		}
 	}
 	key := seen.Identity()
 	thing := s.things[key]
 	if thing == nil {
-		thing = &seenThing{of: make(map[string][]*sighted), first: seen.row}
+		thing = &seenThing{key: key, first: seen.row}
 		s.things[key] = thing
+		s.bytes += sizeOfThing + int64(len(key))
+	}
+	if strings.HasSuffix(thing.key, seen.Value) { // one text for all sightings
+		seen.Value = thing.key[len(thing.key)-len(seen.Value):]
 	}
 	thing.first = min(thing.first, seen.row)
-	if len(seen.Attributes) == 0 {
-		thing.add("", seen)
-	}
-	for name := range seen.Attributes {
-		thing.add(name, seen)
-	}
-	s.bytes += sizeOfSighting
+	s.bytes += sizeOfSighting + int64(len(seen.ArtifactURI))
+	return thing
 }
 
-func (t *seenThing) add(name string, seen *sighted) {
-	list, known := t.of[name]
+// say adds what a sighting says of an attribute. What an agent that ran as a tool saw comes with the
+// row of the tool, and stands before it.
+func (s *Session) say(t *seenThing, name string, what said) {
+	i, known := t.find(name)
 	if !known {
-		i, _ := slices.BinarySearch(t.names, name)
-		t.names = slices.Insert(t.names, i, name)
+		t.attributes = slices.Insert(t.attributes, i, seenAttribute{name: name})
 	}
-	i := len(list) // what an agent that ran as a tool saw stands before the row of the tool
-	for i > 0 && list[i-1].row > seen.row {
-		i--
+	of := &t.attributes[i]
+	at := len(of.said)
+	for at > 0 && of.said[at-1].row > what.row {
+		at--
 	}
-	t.of[name] = slices.Insert(list, i, seen)
+	of.said = slices.Insert(of.said, at, what)
+	text, _ := what.value.AsText()
+	s.bytes += sizeOfSaid + int64(len(text))
 }
 
-func (s *Session) choose(c Choice, r *result) {
+// said returns what is said of an attribute of a thing.
+func (s *Session) said(key, attribute string) []said {
+	thing := s.things[key]
+	if thing == nil {
+		return nil
+	}
+	i, known := thing.find(attribute)
+	if !known {
+		return nil
+	}
+	return thing.attributes[i].said
+}
+
+func (t *seenThing) find(name string) (place int, known bool) {
+	return slices.BinarySearchFunc(t.attributes, name, func(a seenAttribute, name string) int { return cmp.Compare(a.name, name) })
+}
+
+func (s *Session) choose(c choice, r *result) {
 	if r != nil {
 		c.Result = r.number
 	}
+	if thing := s.things[c.Key]; thing != nil {
+		c.Key = thing.key
+	}
 	list := s.choices[c.Key]
-	i, known := slices.BinarySearchFunc(list, c, func(a *Choice, b Choice) int {
+	i, known := slices.BinarySearchFunc(list, c, func(a *choice, b choice) int {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Rule, b.Rule))
 	})
 	if known {
