@@ -34,23 +34,25 @@ import (
 
 const graphStream = "projects/my-project/datasets/agents/tables/session_graphs/streams/_default"
 
-// graphStart is the time of the first row of twoRows.
+// graphStart is the time of the first row of twoSteps.
 var graphStart = time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 
-// twoRows are those of a session with two steps, an edge and an entity, which one row shows twice.
-func twoRows(id string) []record.Event {
+// twoSteps are the rows of a session with two steps, an edge and an entity, which one row has twice.
+func twoSteps(id string) []record.Event {
 	return []record.Event{
 		{EventID: id + "1", EventType: record.UserMessageReceived, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "root", Timestamp: graphStart.UnixMicro(),
 			RunID: "r", RunSeq: 1, Status: record.StatusOK},
-		{EventID: id + "2", EventType: record.ToolCompleted, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "tool", ParentSpanID: "root", Timestamp: graphStart.UnixMicro() + 1,
-			RunID: "r", RunSeq: 2, Status: record.StatusOK, Content: []byte(`{"tool":"find","result":{}}`),
+		{EventID: id + "2", EventType: record.EntitiesDeclared, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "tool", ParentSpanID: "root", Timestamp: graphStart.UnixMicro() + 1,
+			RunID: "r", RunSeq: 2, Status: record.StatusOK, Content: []byte(`{"tool":"find"}`),
 			Attributes: []byte(`{"entities":[{"type":"Product","value":"<b>","confidence":0.5,"artifact_uri":"gs://plans/b"},{"type":"Product","value":"<b>","confidence":0.9,"artifact_uri":"gs://plans/b"}]}`)},
+		{EventID: id + "3", EventType: record.ToolCompleted, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "tool", ParentSpanID: "root", Timestamp: graphStart.UnixMicro() + 1,
+			RunID: "r", RunSeq: 3, Status: record.StatusOK, Content: []byte(`{"tool":"find","result":{}}`), Attributes: []byte(`{}`)},
 	}
 }
 
 func oneGraph(t *testing.T) warehouse.SessionGraph {
 	t.Helper()
-	g, err := warehouse.GraphOfRows(named("s1"), twoRows("s1"), nil)
+	g, err := warehouse.GraphOfRows(named("s1"), twoSteps("s1"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +115,7 @@ func TestGraphWriter(t *testing.T) {
 func TestGraphWriterParts(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, writefake.Options{})
-	rows := twoRows("s1")
+	rows := twoSteps("s1")
 	for i := range 30 {
 		e := rows[1]
 		e.EventID, e.SpanID, e.Timestamp = fmt.Sprint("large", i), fmt.Sprint("large", i), e.Timestamp+int64(i)
@@ -205,7 +207,7 @@ func TestJournalGraph(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	add(twoRows("s1")...)
+	add(twoSteps("s1")...)
 	d := newDataset(t, newServer(t, writefake.Options{}), nil)
 	graphs := graphsync.NewSyncer(j, nil)
 	day := graphStart.Truncate(24 * time.Hour)
@@ -218,8 +220,8 @@ func TestJournalGraph(t *testing.T) {
 			t.Errorf("version %d of %s %s on %v with %d steps", g.Version, g.Writer, g.WriterID, g.Day, len(g.Nodes))
 		}
 		// A row of an earlier day comes late.
-		e := twoRows("s1")[0]
-		e.EventID, e.SpanID, e.Timestamp, e.RunSeq = fmt.Sprint("late", version), fmt.Sprint("late", version), e.Timestamp-1e11*version, 2+version
+		e := twoSteps("s1")[0]
+		e.EventID, e.SpanID, e.Timestamp, e.RunSeq = fmt.Sprint("late", version), fmt.Sprint("late", version), e.Timestamp-1e11*version, 3+version
 		add(e)
 	}
 	if _, err := d.JournalGraph(t.Context(), j, graphs, named("other")); !errors.Is(err, warehouse.ErrNoRows) {
@@ -258,7 +260,7 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 		if life > 0 {
 			<-removed.heard
 		}
-		for _, e := range twoRows("s1") {
+		for _, e := range twoSteps("s1") {
 			e.EventID = fmt.Sprint(e.EventID, life)
 			j.Append(e)
 		}
@@ -275,7 +277,7 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 		}
 		cfg.Retention = config.Retention{MaxAge: time.Hour}
 	}
-	if got[1].WriterID != got[0].WriterID+":2" || got[1].Version != 1 || len(got[1].Nodes) != 2 {
+	if got[1].WriterID != got[0].WriterID+":3" || got[1].Version != 1 || len(got[1].Nodes) != 2 {
 		t.Errorf("version %d of %s with %d steps, after %s", got[1].Version, got[1].WriterID, len(got[1].Nodes), got[0].WriterID)
 	}
 }
