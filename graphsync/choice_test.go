@@ -139,7 +139,14 @@ func TestNotChosen(t *testing.T) {
 			r.add(record.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
 			r.tooled("find", m{}, list, nil)
 		}, []string{"a"}, []string{"c"}, "said 1"},
-		"a tool declares it":        {func(r *recorder) { r.tooled("find", m{}, list, m{"entities": []m{declares("b")}}) }, []string{"a"}, []string{"c"}, " 3"},
+		"a tool declares it": {func(r *recorder) { r.tooled("find", m{}, list, m{"entities": []m{declares("b")}}) }, []string{"a"}, []string{"c"}, " 3"},
+		"and ends much later": {func(r *recorder) {
+			span, start := r.begun("find", m{}, []m{declares("b")})
+			for range 600 {
+				r.add(record.StateDelta, "", "A", "", nil, nil)
+			}
+			r.add(record.ToolCompleted, "", span, "A", m{"tool": "find", "result": list}, m{"adk.started": start})
+		}, []string{"a"}, []string{"c"}, " 603"},
 		"before it fails":           {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("get", false, "b") }, []string{"a"}, []string{"c"}, " 5"},
 		"a refusal for drift":       {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("buy", true, "b") }, []string{"a"}, []string{"b", "c"}, ""},
 		"another action":            {func(r *recorder) { r.tooled("find", m{}, list, nil); r.tooled("buy", items(item("b", 9)), m{}, nil) }, []string{"a"}, []string{"b", "c"}, ""},

@@ -176,8 +176,8 @@ type Call struct {
 	tracked          bool
 	// args is the digest of the arguments that the call began with.
 	args digestOf
-	// declaring is held while a row with entities is handed to the sink: such rows stand before the
-	// row that ends the call. So done is set under this lock too. declared is the size of the entities.
+	// declaring is held while a row with entities is handed to the sink, and while done is set: such
+	// rows stand before the row that ends the call. declared is the size of the entities.
 	declaring sync.Mutex
 	declared  int
 	// failed is the error of the tool, which another plugin may turn into a result.

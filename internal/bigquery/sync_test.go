@@ -34,23 +34,25 @@ import (
 
 const graphStream = "projects/my-project/datasets/agents/tables/session_graphs/streams/_default"
 
-// graphStart is the time of the first row of twoRows.
+// graphStart is the time of the first row of twoSteps.
 var graphStart = time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 
-// twoRows are those of a session with two steps, an edge and an entity, which one row shows twice.
-func twoRows(id string) []record.Event {
+// twoSteps are the rows of a session with two steps, an edge and an entity, which one row has twice.
+func twoSteps(id string) []record.Event {
 	return []record.Event{
 		{EventID: id + "1", EventType: record.UserMessageReceived, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "root", Timestamp: graphStart.UnixMicro(),
 			RunID: "r", RunSeq: 1, Status: record.StatusOK},
-		{EventID: id + "2", EventType: record.ToolCompleted, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "tool", ParentSpanID: "root", Timestamp: graphStart.UnixMicro() + 1,
-			RunID: "r", RunSeq: 2, Status: record.StatusOK, Content: []byte(`{"tool":"find","result":{}}`),
+		{EventID: id + "2", EventType: record.EntitiesDeclared, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "tool", ParentSpanID: "root", Timestamp: graphStart.UnixMicro() + 1,
+			RunID: "r", RunSeq: 2, Status: record.StatusOK, Content: []byte(`{"tool":"find"}`),
 			Attributes: []byte(`{"entities":[{"type":"Product","value":"<b>","confidence":0.5,"artifact_uri":"gs://plans/b"},{"type":"Product","value":"<b>","confidence":0.9,"artifact_uri":"gs://plans/b"}]}`)},
+		{EventID: id + "3", EventType: record.ToolCompleted, AppName: "shop", UserID: "alice", SessionID: id, TraceID: "t", SpanID: "tool", ParentSpanID: "root", Timestamp: graphStart.UnixMicro() + 1,
+			RunID: "r", RunSeq: 3, Status: record.StatusOK, Content: []byte(`{"tool":"find","result":{}}`), Attributes: []byte(`{}`)},
 	}
 }
 
 func oneGraph(t *testing.T) warehouse.SessionGraph {
 	t.Helper()
-	g, err := warehouse.NewSessionGraph(named("s1"), graphsync.Fold(nil, twoRows("s1")))
+	g, err := warehouse.NewSessionGraph(named("s1"), graphsync.Fold(nil, twoSteps("s1")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestGraphWriter(t *testing.T) {
 func TestGraphWriterParts(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, writefake.Options{})
-	rows := twoRows("s1")
+	rows := twoSteps("s1")
 	for i := range 30 {
 		e := rows[1]
 		e.EventID, e.SpanID, e.Timestamp = fmt.Sprint("large", i), fmt.Sprint("large", i), e.Timestamp+int64(i)
@@ -207,20 +209,20 @@ func TestJournalGraph(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	add(twoRows("s1")...)
+	add(twoSteps("s1")...)
 	sessions := graphsync.NewSessions(j, nil)
 	day := graphStart.Truncate(24 * time.Hour)
-	for rows := int64(2); rows < 5; rows++ {
+	for rows := int64(3); rows < 6; rows++ {
 		g, err := bigquery.JournalGraph(t.Context(), j, sessions, named("s1"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g.Version != rows || !g.Day.Equal(day) || g.Writer != warehouse.WriterJournal || g.WriterID != j.ID() || len(g.Nodes) != int(rows) {
+		if g.Version != rows || !g.Day.Equal(day) || g.Writer != warehouse.WriterJournal || g.WriterID != j.ID() || len(g.Nodes) != int(rows)-1 {
 			t.Errorf("version %d of %s %s on %v with %d steps, of %d rows", g.Version, g.Writer, g.WriterID, g.Day, len(g.Nodes), rows)
 		}
 		// A row of an earlier day comes late.
-		e := twoRows("s1")[0]
-		e.EventID, e.SpanID, e.Timestamp, e.RunSeq = fmt.Sprint("late", rows), fmt.Sprint("late", rows), e.Timestamp-1e11*rows, 1+rows
+		e := twoSteps("s1")[0]
+		e.EventID, e.SpanID, e.Timestamp, e.RunSeq = fmt.Sprint("late", rows), fmt.Sprint("late", rows), e.Timestamp-1e11*rows, rows+1
 		add(e)
 	}
 	if _, err := bigquery.JournalGraph(t.Context(), j, sessions, named("other")); !errors.Is(err, warehouse.ErrNoRows) {
@@ -258,7 +260,7 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 		if life > 0 {
 			<-removed.heard
 		}
-		for _, e := range twoRows("s1") {
+		for _, e := range twoSteps("s1") {
 			e.EventID = fmt.Sprint(e.EventID, life)
 			j.Append(e)
 		}
@@ -275,7 +277,7 @@ func TestJournalGraphAfterRetention(t *testing.T) {
 		}
 		cfg.Retention = config.Retention{MaxAge: time.Hour}
 	}
-	if got[1].WriterID != got[0].WriterID+":2" || got[1].Version <= got[0].Version || len(got[1].Nodes) != 2 {
+	if got[1].WriterID != got[0].WriterID+":3" || got[1].Version <= got[0].Version || len(got[1].Nodes) != 2 {
 		t.Errorf("version %d of %s with %d steps, after %s", got[1].Version, got[1].WriterID, len(got[1].Nodes), got[0].WriterID)
 	}
 }

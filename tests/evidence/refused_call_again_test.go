@@ -11,7 +11,7 @@ import (
 )
 
 // What a plugin declares in a call that is then refused for drift is no reading, however
-// little it agrees with the present values that stand in the same row; and it makes an
+// little it agrees with the present values in the row of the refusal; and it makes an
 // entry of a list count, which those values do not.
 func TestDeclaredInARefusedCall(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -135,6 +135,15 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 		}
 		return b
 	}
+	calls := make(map[string][]string) // the rows that began calls, by session
+	begun := func(session string) string {
+		last := calls[session]
+		if len(last) == 0 || rnd.IntN(3) == 0 {
+			return anyRow()
+		}
+		last = last[max(0, len(last)-2):]
+		return last[rnd.IntN(len(last))]
+	}
 	for i := range n {
 		session := pick("s")[:1] + fmt.Sprint(rnd.IntN(2))
 		adk := map[string]any{"app_name": cgtest.App, []string{"call_id", "function_call_id"}[rnd.IntN(2)]: pick("c")}
@@ -147,9 +156,10 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 			EventID: fmt.Sprint("e", i), Timestamp: int64(i) * 1000, Status: record.StatusOK, AppName: cgtest.App, UserID: cgtest.User, SessionID: session,
 			RunID: session + pick("r"), RunSeq: int64(rnd.IntN(5)), TraceID: "t", SpanID: pick("span"), InvocationID: pick("i"),
 		}
-		switch rnd.IntN(8) {
+		switch rnd.IntN(10) {
 		case 0, 1:
 			e.EventType, e.Content = record.ToolStarting, text(map[string]any{"tool": "find", "args": product})
+			calls[session] = append(calls[session], e.EventID)
 		case 2, 3, 4:
 			name := "find"
 			if rnd.IntN(2) == 0 {
@@ -160,12 +170,9 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 				product["others"] = offers(rnd)
 			}
 			e.EventType, e.Content = record.ToolCompleted, text(map[string]any{"tool": name, "result": product})
-			adk["started"], adk["result"] = anyRow(), pick("d")
+			adk["started"], adk["result"] = begun(session), pick("d")
 			if rnd.IntN(10) == 0 {
 				adk["child_session"] = map[string]any{"app_name": cgtest.App, "user_id": cgtest.User, "session_id": "child"}
-			}
-			if rnd.IntN(6) == 0 {
-				attributes["entities"] = []any{map[string]any{"type": "Product", "value": pick("P"), "confidence": 1}}
 			}
 		case 5:
 			e.EventType = record.LLMResponse
@@ -177,6 +184,10 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 		case 6:
 			e.EventType = record.ToolResultRewritten
 			adk["of"], adk["result"] = anyRow(), pick("d")
+		case 8, 9:
+			e.EventType = record.EntitiesDeclared
+			adk["of"] = begun(session)
+			attributes["entities"] = []any{map[string]any{"type": "Product", "value": pick("P"), "confidence": 1}}
 		case 7:
 			e.EventType = record.AgentResponse
 			adk["answer_of"], adk["source_event_id"] = anyRow(), fmt.Sprint("x", i)
@@ -194,9 +205,6 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 	}
 	return rows
 }
-
-// The evidence in memory, which looks at a record without changing it, selects what that of
-// the journal does, however many rows are extracted at a time.
 
 // offers lists a few things, each once.
 func offers(rnd *rand.Rand) []any {

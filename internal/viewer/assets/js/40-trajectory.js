@@ -235,6 +235,9 @@ function stepBody(app, row, gist) {
       return [c && h("p", {}, h("strong", {}, String(c.from_agent)), " ", icon("arrow"), " ", h("strong", {}, String(c.to_agent)))];
     case "STATE_DELTA":
       return [a.state_delta && jsonTree(a.state_delta, 1)];
+    case "ENTITIES_DECLARED":
+    case "ENTITIES_FOUND":
+      return [a.entities && jsonTree(a.entities, 1)];
     case "WORLD_CHANGE_CHECK":
       return checkBody(app, c || {}, adk);
     case "HITL_CONFIRMATION_REQUEST": {
