@@ -22,7 +22,7 @@ import (
 // once however often they are given, and is then read as the dataset is.
 func TestWhatModelsFound(t *testing.T) {
 	t.Parallel()
-	rows := twoRows("s1")
+	rows := twoSteps("s1")
 	api := &rowsAPI{t: t, events: rows}
 	find := func(e *record.Event, value, attributes string) {
 		api.found = append(api.found, []any{
@@ -31,7 +31,7 @@ func TestWhatModelsFound(t *testing.T) {
 	}
 	find(&rows[0], "Oslo", `{"size":{"kind":"number","value":"7"}}`)
 	find(&rows[0], "Rome", "null")
-	find(&rows[1], "Oslo", "null")
+	find(&rows[2], "Oslo", "null")
 	elsewhere := rows[0]
 	elsewhere.EventID = "of no row"
 	find(&elsewhere, "Paris", "null")
@@ -54,13 +54,13 @@ func TestWhatModelsFound(t *testing.T) {
 		}
 		return shown, found
 	}
-	want := []string{"s11 Oslo 7", "s11 Rome ", "s12 Oslo "}
+	want := []string{"s11 Oslo 7", "s11 Rome ", "s13 Oslo "}
 	shown, found := look(source)
 	if diff := gocmp.Diff(want, found); diff != "" {
 		t.Errorf("in the dataset (-want +got):\n%s", diff)
 	}
-	if len(shown) != 4 || shown[1] != "s12 "+record.ToolCompleted {
-		t.Errorf("the rows %q, want two and after them what was found in each", shown)
+	if len(shown) != 5 || shown[2] != "s13 "+record.ToolCompleted {
+		t.Errorf("the rows %q, want three and after them what was found in each", shown)
 	}
 
 	j := newJournal(t, 0, 0)

@@ -38,8 +38,8 @@ func TestFlushIsABarrier(t *testing.T) {
 	}
 }
 
-// Stored tells of the one row, whatever Flush says of all.
-func TestStored(t *testing.T) {
+// Commit tells of the one row, whatever Flush says of all.
+func TestCommit(t *testing.T) {
 	const rows = 10
 	one := event(testSession, "r", 1, "POISON")
 	for name, tt := range map[string]struct {
@@ -69,9 +69,9 @@ func TestStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := openImpatient(t, journal.Config{Journal: config.Journal{CommitInterval: time.Hour}, QueueRows: rows})
 			tt.append(t, j)
-			err := j.Stored(t.Context(), one.EventID)
+			err := j.Commit(t.Context(), one.EventID)
 			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("Stored() = %v, want %q", err, tt.want)
+				t.Errorf("Commit() = %v, want %q", err, tt.want)
 			}
 		})
 	}
