@@ -71,7 +71,7 @@ func rules() []rule {
 
 		// What keeps.
 		{pkg: "internal/index", link: "modules " + network},
-		{pkg: "internal/journal", imports: "config entity graphsync internal/index internal/ratelog internal/schema internal/text record safety", link: outside},
+		{pkg: "internal/journal", imports: "config entity internal/index internal/ratelog internal/schema internal/text record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
@@ -98,7 +98,7 @@ func rules() []rule {
 		// What people call.
 		{
 			pkg:     "internal/setup",
-			imports: "config entity graphsync internal/journal internal/jsonenc internal/offload internal/offload/gcs internal/ratelog internal/schema internal/source internal/text internal/underway internal/warehouse plugin record safety",
+			imports: "config entity graphsync internal/journal internal/jsonenc internal/offload internal/offload/gcs internal/schema internal/source internal/text internal/underway internal/warehouse plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{

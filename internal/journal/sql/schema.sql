@@ -264,3 +264,77 @@ CREATE TABLE dead_letters (
 -- A dead letter keeps its session.
 CREATE INDEX dead_letters_session ON dead_letters (app_name, user_id, session_id);
 CREATE INDEX dead_letters_event ON dead_letters (destination, event_id);
+
+
+-- Views for people who look into the file with sqlite3. They show the graph that the rows hold in
+-- themselves, under the names that the columns of such graphs have in BigQuery. No program reads them.
+--
+-- They use nothing that is newer than SQLite 3.37, the first version that reads STRICT tables. A
+-- version that cannot read one view cannot read the file.
+
+-- One row per span; a row without a span is a step of its own. event_id, event_type, agent and
+-- timestamp are those of its first row, status and error_message those of its last row. A row that
+-- says what a model found in the step is no part of it.
+CREATE VIEW tech_nodes AS
+SELECT app_name, user_id, session_id, trace_id, span_id, parent_span_id, event_id, event_type, event_types,
+  agent, timestamp, end_time, status, error_message
+FROM (
+  SELECT app_name, user_id, session_id, trace_id, span_id, event_id, event_type, agent, timestamp,
+    row_number() OVER step AS place,
+    max(parent_span_id) OVER step AS parent_span_id,
+    json_group_array(event_type) OVER step AS event_types,
+    max(timestamp) OVER step AS end_time,
+    last_value(status) OVER step AS status,
+    last_value(error_message) OVER step AS error_message
+  FROM agent_events
+  WHERE event_type <> 'ENTITIES_FOUND'
+  WINDOW step AS (
+    PARTITION BY app_name, user_id, session_id, trace_id, span_id, CASE WHEN span_id IS NULL THEN event_id END
+    ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+  )
+)
+WHERE place = 1;
+
+-- Which step contains which: one row per step whose parent is on record. It is no join of the steps
+-- with themselves, because SQLite may run one without an index.
+CREATE VIEW caused_edges AS
+SELECT app_name, user_id, session_id, trace_id, parent_span_id, span_id, 'contains' AS kind
+FROM (
+  SELECT app_name, user_id, session_id, trace_id, parent_span_id, span_id,
+    max(recorded) OVER (PARTITION BY app_name, user_id, session_id, trace_id, parent_span_id) AS recorded
+  FROM (
+    SELECT app_name, user_id, session_id, trace_id, parent_span_id, span_id, 0 AS recorded FROM tech_nodes
+    UNION ALL
+    SELECT app_name, user_id, session_id, trace_id, span_id, NULL, 1 FROM tech_nodes
+  )
+)
+WHERE recorded = 1 AND parent_span_id IS NOT NULL AND span_id IS NOT NULL;
+
+-- What each request for a confirmation rests on: one row per request and thing. The ledger knows it. If
+-- the rows came from another journal, there is only what the request shows.
+CREATE VIEW biz_nodes AS
+SELECT
+  coalesce(span_id, '') || ':' || replace(replace(node_type, '%', '%25'), ':', '%3A')
+    || ':' || replace(replace(node_value, '%', '%25'), ':', '%3A') AS biz_node_id,
+  app_name, user_id, session_id, trace_id, span_id, node_type, node_value, confidence, artifact_uri, created_at
+FROM (
+  SELECT e.app_name, e.user_id, e.session_id, e.trace_id, e.span_id, e.timestamp AS created_at,
+    coalesce(json_extract(thing.value, '$.Type'), json_extract(thing.value, '$.type')) AS node_type,
+    coalesce(json_extract(thing.value, '$.Value'), json_extract(thing.value, '$.value')) AS node_value,
+    coalesce(json_extract(thing.value, '$.Confidence'), json_extract(thing.value, '$.confidence')) AS confidence,
+    nullif(json_extract(thing.value, '$.ArtifactURI'), '') AS artifact_uri
+  FROM agent_events AS e
+  LEFT JOIN approvals AS a ON a.app_name = e.app_name AND a.user_id = e.user_id AND a.session_id = e.session_id
+    AND a.id = CASE WHEN json_valid(e.attributes) THEN json_extract(e.attributes, '$.adk.approval_id') END
+  JOIN json_each(
+    coalesce(a.entities, CASE WHEN json_valid(e.content) THEN e.content END),
+    CASE WHEN a.id IS NULL THEN '$.args.toolConfirmation.payload.contextgraph.entities' ELSE '$' END
+  ) AS thing
+  WHERE e.event_type = 'HITL_CONFIRMATION_REQUEST' AND thing.type = 'object'
+);
+
+-- Which request rests on which thing.
+CREATE VIEW cross_links AS
+SELECT biz_node_id AS link_id, app_name, user_id, session_id, trace_id, span_id, biz_node_id,
+  'EVALUATED' AS link_type, artifact_uri, created_at
+FROM biz_nodes;
