@@ -22,7 +22,7 @@ import (
 func TestExportHasTheColumnsOfTheTable(t *testing.T) {
 	demo(t)
 	code, stdout, stderr := runCommand(t, "export", "sess-nike-summer", "chat-1", "sess-nike-summer", "--journal", "demo.db")
-	if code != exitOK || strings.Count(stdout, "\n") != 51 {
+	if code != exitOK || strings.Count(stdout, "\n") != 55 {
 		t.Fatalf("%d: %d rows: %s", code, strings.Count(stdout, "\n"), stderr)
 	}
 	var columns []string
@@ -112,16 +112,16 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := runCommand(t, "import", "mixed.ndjson", "--journal", "new.db")
-	if code != exitError || stdout != "" || !strings.Contains(stderr, "mixed.ndjson:85: column") {
+	if code != exitError || stdout != "" || !strings.Contains(stderr, "mixed.ndjson:91: column") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 	if _, err := os.Stat("new.db"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a journal was made: %v", err)
 	}
-	for _, want := range []imported{{Rows: 84, Stored: 84, Skipped: 1}, {Rows: 84, Duplicates: 84, Skipped: 1}} {
+	for _, want := range []imported{{Rows: 90, Stored: 90, Skipped: 1}, {Rows: 90, Duplicates: 90, Skipped: 1}} {
 		code, stdout, stderr := runCommand(t, "import", "mixed.ndjson", "--journal", "new.db", "--skip-bad", "--output", "json")
 		var got imported
-		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK || !strings.Contains(stderr, "left out: mixed.ndjson:85: column") {
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK || !strings.Contains(stderr, "left out: mixed.ndjson:91: column") {
 			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
 		}
 		if got.Rows != want.Rows || got.Stored != want.Stored || got.Duplicates != want.Duplicates || got.Skipped != want.Skipped || len(got.Sessions) != 3 {
@@ -198,7 +198,7 @@ func TestStats(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
 		t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
 	}
-	if got.Rows != 84 || got.Sessions != 3 || got.Approvals["drift"] != 1 || got.Approvals["expired"] != 1 || got.Verdicts["drift"] != 1 ||
+	if got.Rows != 90 || got.Sessions != 3 || got.Approvals["drift"] != 1 || got.Approvals["expired"] != 1 || got.Verdicts["drift"] != 1 ||
 		got.Files["demo.db"] == 0 || got.Destination != nil || len(got.Incomplete) != 1 || got.Incomplete[0].Session.ID != "chat-1" || got.WaitedMS != 604_800_790 || got.LongestMS != 604_800_000 {
 		t.Errorf("%+v", got)
 	}
@@ -209,7 +209,7 @@ func TestStats(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("%d: %s", code, stderr)
 	}
-	for _, want := range []string{"rows          84, 2 of them errors", "84 rows to bigquery:my-project.agents.agent_events", "dead letters", "≠ drift", "1 session lacks something", "chat-1: turn e-1"} {
+	for _, want := range []string{"rows          90, 2 of them errors", "90 rows to bigquery:my-project.agents.agent_events", "dead letters", "≠ drift", "1 session lacks something", "chat-1: turn e-1"} {
 		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}
