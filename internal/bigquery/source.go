@@ -131,7 +131,8 @@ func (s *source) records(ctx context.Context, keys []record.Session, yield func(
 		found = slices.DeleteFunc(found, func(e record.Event) bool { _, there := about[e.EventID]; return there })
 		rows := append(read.Rows, found...)
 		inspect.Order(rows)
-		if !yield(inspect.Record{Session: read.Session, Rows: rows, Fold: graphsync.Fold(s.Extractor, rows), Gaps: inspect.Gaps(rows)}, nil) {
+		folded := graphsync.Fold(s.Extractor, rows)
+		if !yield(inspect.Record{Session: read.Session, Rows: rows, Fold: folded, Gaps: inspect.Gaps(folded)}, nil) {
 			return errEnough
 		}
 	}

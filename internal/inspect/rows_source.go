@@ -6,7 +6,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -147,7 +146,8 @@ func (s *rowsSource) Record(_ context.Context, key record.Session) (Record, erro
 	if of == nil {
 		return Record{}, notFound(key)
 	}
-	return Record{Session: key, Rows: of.rows, Fold: graphsync.Fold(s.extractor, of.rows), Gaps: Gaps(of.rows)}, nil
+	folded := graphsync.Fold(s.extractor, of.rows)
+	return Record{Session: key, Rows: of.rows, Fold: folded, Gaps: Gaps(folded)}, nil
 }
 
 func (s *rowsSource) Sessions(ctx context.Context, q Query) (Page, error) {
@@ -184,34 +184,12 @@ func (s *rowsSource) Sessions(ctx context.Context, q Query) (Page, error) {
 }
 
 // Gaps says in words what the numbers of rows within their runs show to be missing. Rows
-// of other recorders have no such numbers, and no gaps that anyone knows of.
-func Gaps(rows []record.Event) []string {
-	type run struct {
-		id      string
-		highest int64
-		seen    map[int64]bool
+// of other recorders have no such numbers, and no gaps that anyone knows of. Rows alone do not tell
+// whether a run without an end is under way.
+func Gaps(of *graphsync.Session) []string {
+	var live []string
+	for _, r := range of.Runs() {
+		live = append(live, r.ID)
 	}
-	runs := make(map[string]*run)
-	var order []*run
-	for i := range rows {
-		e := &rows[i]
-		if e.RunID == "" || e.RunSeq <= 0 {
-			continue
-		}
-		r := runs[e.RunID]
-		if r == nil {
-			r = &run{id: e.RunID, seen: make(map[int64]bool)}
-			runs[e.RunID] = r
-			order = append(order, r)
-		}
-		r.seen[e.RunSeq] = true
-		r.highest = max(r.highest, e.RunSeq)
-	}
-	var gaps []string
-	for _, r := range order {
-		if missing := r.highest - int64(len(r.seen)); missing > 0 {
-			gaps = append(gaps, fmt.Sprintf("run %s: %d of %d rows are missing", r.id, missing, r.highest))
-		}
-	}
-	return gaps
+	return graphsync.RunGaps(of.Runs(), live)
 }

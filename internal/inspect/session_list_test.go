@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
@@ -370,17 +371,17 @@ func TestJournalRecord(t *testing.T) {
 // TestGaps tells rows that were lost from those that were never numbered.
 func TestGaps(t *testing.T) {
 	rows := newScript(t).asks().rows
-	if got := inspect.Gaps(rows); len(got) != 0 {
+	if got := inspect.Gaps(graphsync.Fold(nil, rows)); len(got) != 0 {
 		t.Errorf("gaps %v in a whole record", got)
 	}
-	got := inspect.Gaps(slices.Delete(slices.Clone(rows), 2, 4))
+	got := inspect.Gaps(graphsync.Fold(nil, slices.Delete(slices.Clone(rows), 2, 4)))
 	if len(got) != 1 || !strings.Contains(got[0], "2 of 8 rows are missing") {
 		t.Errorf("gaps %v, want 2 of 8 rows", got)
 	}
 	for i := range rows {
 		rows[i].RunID, rows[i].RunSeq = "", 0
 	}
-	if got := inspect.Gaps(rows[3:]); len(got) != 0 {
+	if got := inspect.Gaps(graphsync.Fold(nil, rows[3:])); len(got) != 0 {
 		t.Errorf("gaps %v where nothing is numbered", got)
 	}
 }
