@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -96,7 +97,10 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 			return err
 		}
 		defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-		r.Store = j
+		r.Store = func(ctx context.Context, s record.Session, found []entity.Entity) error {
+			_, err := bigquery.StoreFound(ctx, j, s, found)
+			return err
+		}
 	}
 	report, err := d.Extract(ctx, r)
 	if f.dryRun && err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -37,9 +38,9 @@ type ExtractRequest struct {
 	// answered: see [ExtractReport.Answers]. They are used, and the model is not asked.
 	Answers string
 	// Store, when there is one, is given what models found in every session that the
-	// extraction touched, also earlier. Its error is that of the extraction, which can
-	// be repeated.
-	Store RowStore
+	// extraction touched, also earlier. It may be given the same again. Its error is that of
+	// the extraction, which can be repeated.
+	Store func(ctx context.Context, s record.Session, found []entity.Entity) error
 	// DryRun only says which statements would be run and what the first one would read.
 	DryRun bool
 }
@@ -137,7 +138,7 @@ func (x *extraction) store(ctx context.Context) error {
 		if len(found[s]) == 0 {
 			continue
 		}
-		if _, err := StoreFound(ctx, x.request.Store, s, found[s]); err != nil {
+		if err := x.request.Store(ctx, s, found[s]); err != nil {
 			return fmt.Errorf("the entities that a model found in session %q of user %q: %w", s.ID, s.User, err)
 		}
 	}

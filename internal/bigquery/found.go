@@ -13,26 +13,20 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// RowStore takes rows of what models found in rows that it has. It is a journal.
-type RowStore interface {
-	// Row returns the row with an event id; false if there is none.
-	Row(ctx context.Context, eventID string) (record.Event, bool, error)
-	// Import stores rows, each event id once.
-	Import(ctx context.Context, rows []record.Event) error
-}
-
-// StoreFound stores what models found in a session as rows of their own, in a store that has the rows
-// that it was found in. It leaves out what was found in other rows, and returns the number of the rest.
-func StoreFound(ctx context.Context, store RowStore, s record.Session, found []entity.Entity) (n int, err error) {
+// StoreFound stores in a journal what models found in rows of a session that it has, as rows of their
+// own. What it has already is not stored again. It returns the number of entities in rows that the
+// journal has.
+func StoreFound(ctx context.Context, j *journal.Journal, s record.Session, found []entity.Entity) (n int, err error) {
 	about := make(map[string]record.Event)
 	for _, e := range found {
 		if _, known := about[e.EventID]; known {
 			continue
 		}
-		row, stored, err := store.Row(ctx, e.EventID)
+		row, stored, err := j.Row(ctx, e.EventID)
 		if err != nil {
 			return 0, err
 		}
@@ -42,7 +36,7 @@ func StoreFound(ctx context.Context, store RowStore, s record.Session, found []e
 	}
 	rows, n, err := foundRows(about, found)
 	if err == nil && n > 0 {
-		err = store.Import(ctx, rows)
+		err = j.Import(ctx, rows)
 	}
 	return n, err
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/replay"
@@ -190,16 +191,16 @@ func readRows(t *testing.T, path string) []row {
 	}
 	defer j.Close(context.WithoutCancel(t.Context()))
 	session := record.Session{App: appName, User: userID, ID: sessionID}
-	gaps, err := j.Gaps(t.Context(), session, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(gaps) != 0 {
-		t.Errorf("gaps in the record: %q", gaps)
-	}
 	events, err := j.Events(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
+	}
+	losses, err := j.Losses(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gaps := append(graphsync.RunGaps(graphsync.Fold(nil, events).Runs(), nil), losses...); len(gaps) != 0 {
+		t.Errorf("gaps in the record: %q", gaps)
 	}
 	return decodeRows(t, events)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -63,15 +64,25 @@ func long(t *testing.T, spans, turns int) *inspect.Session {
 			row(turn, record.LLMRequest, llm, agent, m{"prompt": []m{{"role": "user", "content": fmt.Sprint("what of ", n)}}}, m{"model": "a-model"})
 			row(turn, record.LLMResponse, llm, agent, m{"response": "call: " + name, "usage": m{"prompt": 100, "completion": 10, "total": 110}}, m{"function_calls": []m{{"id": id, "name": name, "args": m{"n": n}}}})
 			row(turn, record.ToolStarting, tool, agent, m{"tool": name, "args": m{"n": n}}, m{"adk": m{"call_id": id}})
-			row(turn, record.ToolCompleted, tool, agent, m{"tool": name, "result": m{"found": n}}, m{"adk": m{"call_id": id}})
+			result := m{"found": n}
 			if n%4 == 0 {
-				last := r.Rows[len(r.Rows)-1]
-				r.Entities = append(r.Entities, entity.Entity{Type: "Product", Value: fmt.Sprint("Thing ", n%200), EventID: last.EventID, SpanID: tool, SeenAt: at, Confidence: 0.9, Source: entity.SourceRule})
+				result["things"] = []m{{"name": fmt.Sprint("Thing ", n%200)}}
 			}
+			row(turn, record.ToolCompleted, tool, agent, m{"tool": name, "result": result}, m{"adk": m{"call_id": id}})
 		}
 		row(turn, record.AgentCompleted, agent, root, nil, nil)
 		row(turn, record.InvocationCompleted, root, "", nil, nil)
 	}
+	var rules []config.Extract
+	for i := range 12 {
+		name := fmt.Sprint("look_up_", i)
+		rules = append(rules, config.Extract{Name: name, Tool: name, Each: "$.things[*]", Type: "Product", Value: "$.name", Confidence: 0.9})
+	}
+	x, err := graphsync.Compile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Fold = graphsync.Fold(x, r.Rows)
 	seen, err := inspect.New(r, at.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 	server, d, client := askServer(t, config.QueriesRecursive)
 	s := between(t, "between")
 	g := s.graph()
-	s.loadGraph(client, server, g)
+	s.loadGraph(server)
 	scope := ask.Scope{Session: s.session}
 	decided := slices.IndexFunc(s.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest })
 	before := &story{t: t, session: s.session, rows: s.rows[:decided+1]}
@@ -100,7 +100,7 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 	// What was recorded in the microsecond of a decision counts as before it.
 	tie := between(t, "tie")
 	tie.rows[decided+1].Timestamp = tie.rows[decided].Timestamp
-	tie.loadGraph(client, server, tie.graph())
+	tie.loadGraph(server)
 	got, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: tie.session}})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestSearchEndsAfterRounds(t *testing.T) {
 	server, _, client := askServer(t, config.QueriesRecursive)
 	s := delegate(t, "delegate")
 	g := s.graph()
-	s.loadGraph(client, server, g)
+	s.loadGraph(server)
 	text := statement(t, server, "ask_reasoning_chain")
 	ends := make(map[int64]bool)
 	for rounds := int64(1); rounds < 40; rounds += 6 {
@@ -180,7 +180,7 @@ func TestCountsOfTheGraph(t *testing.T) {
 	unsaid.check("W", "R2", "conf1", "c1", "unknown")
 	for _, s := range []*story{approved, rejected, waiting, unsaid} {
 		s.loadEvents(client, server, append(slices.Clone(s.rows), s.rows...))
-		s.loadGraph(client, server, s.graph())
+		s.loadGraph(server)
 	}
 	tables := map[string]string{
 		"ask_waiting_gql": "SELECT requests FROM " + tableOf(server, warehouse.TechNodes) +

@@ -165,13 +165,18 @@ func (s *story) key(span string) string {
 	return ""
 }
 
+func (s *story) fold() *graphsync.Session {
+	s.t.Helper()
+	folded := graphsync.Fold(rules(s.t), s.rows)
+	if c := folded.Counts(); c.Failed > 0 {
+		s.t.Errorf("%d rows failed: %s", c.Failed, c.Error)
+	}
+	return folded
+}
+
 func (s *story) graph() *graphsync.Graph {
 	s.t.Helper()
-	found := rules(s.t).Extract(s.rows)
-	for _, f := range found.Failed {
-		s.t.Errorf("extraction: %v", f.Error())
-	}
-	return graphsync.Build(s.rows, found.Entities)
+	return s.fold().Graph()
 }
 
 func placements(names ...string) m {
@@ -400,13 +405,13 @@ func (s *story) loadEvents(client *bq.Client, server *emulator.Server, rows []re
 }
 
 // loadGraph brings the graph of the session to the dataset.
-func (s *story) loadGraph(_ *bq.Client, server *emulator.Server, g *graphsync.Graph) {
+func (s *story) loadGraph(server *emulator.Server) {
 	s.t.Helper()
-	sg, err := warehouse.NewSessionGraph(s.session, g)
+	g, err := warehouse.NewSessionGraph(s.session, s.fold())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	appendGraphs(s.t, server, from(sg, warehouse.WriterJournal, "test", 1))
+	appendGraphs(s.t, server, from(g, warehouse.WriterJournal, "test", 1))
 }
 
 // appendGraphs appends graphs to the dataset.

@@ -90,7 +90,7 @@ func TestReasoningChainEqualsTheJournal(t *testing.T) {
 		t.Run(test.session.ID, func(t *testing.T) {
 			test.t = t
 			g := test.graph()
-			test.loadGraph(client, server, g)
+			test.loadGraph(server)
 			for _, span := range test.decisions {
 				q := ask.ReasoningQuestion{Scope: ask.Scope{Session: test.session}, Hops: test.hops}
 				key, _ := g.Decision()
@@ -142,7 +142,7 @@ func TestQuestionsAboutSessions(t *testing.T) {
 	waiting.ask("T1", "R", "c1=provision_campaign", "H", "conf1", m{"budget": 7})
 	for _, s := range []*story{approved, rejected, waiting} {
 		s.loadEvents(client, server, append(slices.Clone(s.rows), s.rows...))
-		s.loadGraph(client, server, s.graph())
+		s.loadGraph(server)
 	}
 	window := ask.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)}
 

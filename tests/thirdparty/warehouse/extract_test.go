@@ -304,14 +304,6 @@ func TestExtractPrompts(t *testing.T) {
 	}
 }
 
-// entityStore is an EntityStore that keeps what it is given.
-type entityStore map[record.Session][]entity.Entity
-
-func (s entityStore) AddEntities(_ context.Context, session record.Session, es []entity.Entity) error {
-	s[session] = es
-	return nil
-}
-
 // What models answer, and what becomes of it: also when some of it fails, twice, and
 // beside what rules found.
 func TestExtractAnswers(t *testing.T) {
@@ -363,8 +355,12 @@ func TestExtractAnswers(t *testing.T) {
 		"e08": oneProduct("No span", 1),
 		"e09": string(hugeText),
 	})
-	stored := make(entityStore)
-	used := x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers, Store: stored})
+	stored := make(map[record.Session][]entity.Entity)
+	store := func(_ context.Context, s record.Session, found []entity.Entity) error {
+		stored[s] = found
+		return nil
+	}
+	used := x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers, Store: store})
 	want := &bigquery.ExtractReport{
 		Endpoint: report.Endpoint, Extractor: report.Extractor, Sent: 9, Left: 1, OK: 6, Empty: 1, Failed: 1, Unparseable: 1,
 		Reasons: map[string]int{"Retryable error 429: quota exceeded": 1, warehouse.ErrUnparseable.Error(): 1}, Dropped: 1,
@@ -405,14 +401,14 @@ func TestExtractAnswers(t *testing.T) {
 		}
 	}
 	row := record.Event{AppName: "media", UserID: "ann", SessionID: "s1", TraceID: "t1", EventID: "e08", EventType: record.StateDelta}
-	if got, want := x.rows("SELECT node_key FROM "+x.names.Quote(warehouse.BizNodes)+" WHERE node_value = 'No span'"), graphsync.Build([]record.Event{row}, nil).Nodes()[0].Key; !cmp.Equal(got, []string{want}) {
+	if got, want := x.rows("SELECT node_key FROM "+x.names.Quote(warehouse.BizNodes)+" WHERE node_value = 'No span'"), graphsync.RowNodeKey(&row); !cmp.Equal(got, []string{want}) {
 		t.Errorf("key of a row without a span: %v, want %s", got, want)
 	}
 	if tables := x.rows("SELECT table_name FROM `" + emulator.Project + "`.agents.INFORMATION_SCHEMA.TABLES WHERE table_name LIKE 'extract_%_answers'"); len(tables) != 0 {
 		t.Errorf("tables left behind: %v", tables)
 	}
 
-	// What a store gets is what a graph in a journal needs.
+	// What a store gets is what a row of a journal needs.
 	es := stored[extractSession]
 	if len(es) != 35 {
 		t.Fatalf("the store got %d entities", len(es))
@@ -432,7 +428,7 @@ func TestExtractAnswers(t *testing.T) {
 		t.Fatalf("rows of the second extraction (-want +got)\n%s", diff)
 	}
 	x.answer(report, map[string]string{"e05": oneProduct("Mended", 0.8), "e06": "[]", "e10": "[]"})
-	used = x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers, Store: stored})
+	used = x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers, Store: store})
 	if used.OK != 1 || used.Empty != 2 || used.Left != 0 || len(stored[extractSession]) != 36 {
 		t.Errorf("second extraction %+v, store %d", used, len(stored[extractSession]))
 	}
@@ -447,7 +443,7 @@ func TestExtractAnswers(t *testing.T) {
 	// The third time there is nothing to do, and the store is still given everything.
 	clear(stored)
 	before := x.entities()
-	used, err = x.dataset.Extract(t.Context(), bigquery.ExtractRequest{Session: extractSession, Store: stored})
+	used, err = x.dataset.Extract(t.Context(), bigquery.ExtractRequest{Session: extractSession, Store: store})
 	if err != nil || used.Sent != 0 || len(used.Jobs) != 1 || len(stored[extractSession]) != 36 || used.Pending != "" {
 		t.Errorf("third extraction %+v, %v, store %d", used, err, len(stored[extractSession]))
 	}

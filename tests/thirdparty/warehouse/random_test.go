@@ -242,7 +242,7 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 		t.Fatal(err)
 	}
 	defer j.Close(t.Context())
-	graphs := graphsync.NewSyncer(j, rules(t))
+	sessions := graphsync.NewSessions(j, rules(t))
 
 	var events []m
 	for _, w := range wanders {
@@ -268,12 +268,12 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 	var all []warehouse.SessionGraph
 	journals := make(map[string]*graphsync.Graph)
 	for i, w := range wanders {
-		g, _, err := graphs.Sync(t.Context(), w.session)
+		folded, err := sessions.Fold(t.Context(), w.session)
 		if err != nil {
 			t.Fatal(err)
 		}
-		journals[w.session.ID] = g
-		want, err := warehouse.NewSessionGraph(w.session, g)
+		journals[w.session.ID] = folded.Graph()
+		want, err := warehouse.NewSessionGraph(w.session, folded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +281,7 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := warehouse.GraphOfRows(w.session, rows, rules(t))
+		got, err := warehouse.NewSessionGraph(w.session, graphsync.Fold(rules(t), rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 			t.Fatalf("session %s: graph of the journal (-) and of the dataset (+):\n%s", w.session.ID, diff)
 		}
 		if i < 2 { // the version before is there too
-			early, err := warehouse.GraphOfRows(w.session, w.rows[:len(w.rows)/2], rules(t))
+			early, err := warehouse.NewSessionGraph(w.session, graphsync.Fold(rules(t), w.rows[:len(w.rows)/2]))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func TestReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := warehouse.GraphOfRows(s, rows, nil)
+		g, err := warehouse.NewSessionGraph(s, graphsync.Fold(nil, rows))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -132,7 +133,11 @@ func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 		}
 		together = append(together, r)
 	}
-	if diff := cmp.Diff(alone, together); diff != "" || len(together) != len(stories) {
+	graph := cmp.Transformer("graph", func(s *graphsync.Session) []any {
+		g := s.Graph()
+		return []any{g.Nodes(), g.Edges(), g.Entities(), s.Counts()}
+	})
+	if diff := cmp.Diff(alone, together, graph); diff != "" || len(together) != len(stories) {
 		t.Errorf("%d records (-alone +together):\n%s", len(together), diff)
 	}
 	for part, want := range map[string]int{"s-d": 2, "s-don": 1, "s…s": 2, "s-done": 1, "d": 0} {

@@ -46,7 +46,7 @@ func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change f
 		t.Fatal(err)
 	}
 	cfg.Init = new(false)
-	c, err := bigquery.With(options)(t.Context(), cfg.WithDefaults(), warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil)})
+	c, err := bigquery.With(options)(t.Context(), cfg.WithDefaults(), warehouse.Host{Journal: j, Sessions: graphsync.NewSessions(j, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,10 @@ type synced struct {
 func newSynced(t *testing.T) *synced {
 	t.Helper()
 	server := emulator.Start(t)
+	var ticks atomic.Int64
 	d, err := bigquery.NewDataset(t.Context(), server.Config(), bigquery.DatasetOptions{
-		Client: server.RESTOptions(), Write: server.WriteOptions(), Now: func() time.Time { return day.Add(24 * time.Hour) },
+		Client: server.RESTOptions(), Write: server.WriteOptions(),
+		Now: func() time.Time { return day.Add(24*time.Hour + time.Duration(ticks.Add(1))*time.Microsecond) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +209,7 @@ func conversation() []record.Event {
 
 func graphOf(t *testing.T, rows []record.Event) warehouse.SessionGraph {
 	t.Helper()
-	g, err := warehouse.GraphOfRows(syncedSession, rows, nil)
+	g, err := warehouse.NewSessionGraph(syncedSession, graphsync.Fold(nil, rows))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +329,7 @@ func TestSyncVersions(t *testing.T) {
 	for i := range others {
 		others[i].UserID = stranger.User
 	}
-	theirs, err := warehouse.GraphOfRows(stranger, others, nil)
+	theirs, err := warehouse.NewSessionGraph(stranger, graphsync.Fold(nil, others))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,6 +371,15 @@ func TestSyncVersions(t *testing.T) {
 	}
 	if _, is := after["edges"][old]; is {
 		t.Error("an edge of the graph before is there")
+	}
+
+	// Of two graphs with one version, such as those of the same rows by other rules, the later counts.
+	changed[5].Attributes = bytes.ReplaceAll(changed[5].Attributes, []byte("41000"), []byte("42000"))
+	d.write(from(graphOf(t, changed), warehouse.WriterJournal, "j1", 3))
+	for _, row := range mine()["entities"] {
+		if !strings.Contains(row, "42000") {
+			t.Errorf("an entity of the graph before: %s", row)
+		}
 	}
 }
 
@@ -423,52 +434,6 @@ func TestSyncOfTwoHosts(t *testing.T) {
 	again := d.graph()
 	if diff := cmp.Diff(whole, again); diff != "" {
 		t.Errorf("the host that began changed what both said:\n%s", diff)
-	}
-}
-
-// mended is the emulator with its times inside of records as BigQuery has them in JSON: as texts.
-type mended struct{}
-
-var escapedTime = regexp.MustCompile(`:(\d{4}-\d{2}-\d{2}T[0-9:.]+Z)`)
-
-func (mended) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil || !strings.Contains(r.URL.Path, "/queries/") {
-		return resp, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	body = escapedTime.ReplaceAll(body, []byte(`:\"$1\"`))
-	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return resp, err
-}
-
-// A step with a row that could not be read keeps what the dataset has of it, and other steps do not.
-func TestSyncKeepsEntities(t *testing.T) {
-	d := newSynced(t)
-	whole := graphOf(t, conversation())
-	d.write(from(whole, warehouse.WriterJournal, "j1", 1))
-	reading, err := bigquery.NewDataset(t.Context(), d.server.Config(), bigquery.DatasetOptions{
-		Client: []option.ClientOption{option.WithEndpoint("http://" + d.server.REST), option.WithHTTPClient(&http.Client{Transport: mended{}})},
-		Now:    func() time.Time { return day.Add(24 * time.Hour) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reading.Close()
-	tool := graphsync.TechNodeKey(syncedSession, "trace-r1", "tool1")
-	for failed, want := range map[string]int{tool: 2, graphsync.TechNodeKey(syncedSession, "trace-r1", "llm1"): 0} {
-		g := graphOf(t, conversation())
-		g.Failed = []string{failed}
-		at := slices.IndexFunc(g.Nodes, func(n warehouse.NodeRow) bool { return n.NodeKey == tool })
-		g.Nodes[at].Entities = nil
-		if err := reading.KeepEntities(t.Context(), &g, day); err != nil {
-			t.Fatal(err)
-		}
-		kept := texts(t, g.Nodes[at].Entities)
-		if had := texts(t, whole.Nodes[at].Entities); len(kept) != want || want > 0 && !slices.Equal(slices.Sorted(slices.Values(had)), slices.Sorted(slices.Values(kept))) {
-			t.Errorf("kept %v of %v", kept, had)
-		}
 	}
 }
 
