@@ -147,6 +147,11 @@ func TestNotChosen(t *testing.T) {
 			}
 			r.add(record.ToolCompleted, "", span, "A", m{"tool": "find", "result": list}, m{"adk.started": start})
 		}, []string{"a"}, []string{"c"}, " 603"},
+		"in a call whose beginning is lost": {func(r *recorder) {
+			r.tooled("find", m{}, list, nil)
+			r.add(record.EntitiesDeclared, "", "X", "A", m{"tool": "get"}, m{"adk.of": "lost", "entities": []m{declares("b")}})
+			r.add(record.ToolCompleted, "", "X", "A", m{"tool": "get", "result": m{}}, m{"adk.started": "lost"})
+		}, []string{"a"}, []string{"b", "c"}, ""},
 		"before it fails":           {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("get", false, "b") }, []string{"a"}, []string{"c"}, " 5"},
 		"a refusal for drift":       {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("buy", true, "b") }, []string{"a"}, []string{"b", "c"}, ""},
 		"another action":            {func(r *recorder) { r.tooled("find", m{}, list, nil); r.tooled("buy", items(item("b", 9)), m{}, nil) }, []string{"a"}, []string{"b", "c"}, ""},
