@@ -17,6 +17,44 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
+// Counts says what a [Session] was made of.
+type Counts struct {
+	// Watermark is the number of the last row. Rows counts the rows, Failed those that gave nothing
+	// because of an error, Truncated those that rules read although some of their content is lost.
+	Watermark int64
+	Rows      int
+	Failed    int
+	Truncated int
+	// Error is the first error, for people.
+	Error string
+	// Unmatched counts what requests of models held and no row on record explains.
+	Unmatched int
+	// Rules says what the rules read and found. It lacks those that read no row.
+	Rules []Tally
+	// Tools are the tools that were called, sorted.
+	Tools []string
+	// Rewritten are the tools whose results models read in another form than the record has,
+	// sorted.
+	Rewritten []string
+}
+
+// Rule returns what the rule with a name read and found.
+func (c Counts) Rule(name string) Tally {
+	for _, t := range c.Rules {
+		if t.Rule == name {
+			return t
+		}
+	}
+	return Tally{Rule: name}
+}
+
+// Counts returns what the session was made of.
+func (s *Session) Counts() Counts {
+	c := s.counts
+	c.Rules, c.Tools, c.Rewritten = slices.Clone(c.Rules), slices.Clone(c.Tools), slices.Clone(c.Rewritten)
+	return c
+}
+
 // Tally says what a rule read and found in the rows of a session.
 type Tally struct {
 	Rule string `json:"rule"`
