@@ -105,8 +105,11 @@ func BenchmarkSelectOneMore(b *testing.B) {
 					rows.add(more())
 				}
 				ss := graphsync.NewSessions(rows, compile(b, priceRules()))
+				if _, err := ss.Select(b.Context(), testSession, graphsync.Decision{}); err != nil {
+					b.Fatal(err)
+				}
 				b.ReportAllocs()
-				for n := 0; b.Loop(); n++ {
+				for b.Loop() {
 					b.StopTimer()
 					rows.add(more())
 					b.StartTimer()

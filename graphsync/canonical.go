@@ -14,6 +14,8 @@ import (
 type canonical struct {
 	key  string
 	seen []entity.Entity
+	// places has the places in seen, once there are many.
+	places map[sighter]int
 	// attributes and at belong to readings, claims to claims.
 	attributes map[string]entity.Value
 	at         map[string]time.Time
@@ -21,6 +23,12 @@ type canonical struct {
 	claimed    bool
 	byAction   bool
 	latest     entity.Entity
+}
+
+// sighter says where a sighting comes from.
+type sighter struct {
+	eventID string
+	source  entity.Source
 }
 
 // claimed is what only words say of an attribute.
@@ -39,14 +47,33 @@ func (c *canonical) read(name string, value entity.Value, e entity.Entity) {
 	}
 	c.attributes[name], c.at[name] = value, e.SeenAt
 	c.newest(e)
-	for i := range c.seen {
-		if c.seen[i].EventID == e.EventID && c.seen[i].Source == e.Source {
-			c.seen[i].Attributes[name] = value
-			return
-		}
+	if i := c.place(e); i >= 0 {
+		c.seen[i].Attributes[name] = value
+		return
 	}
 	e.Attributes = map[string]entity.Value{name: value}
+	if c.places != nil {
+		c.places[sighter{e.EventID, e.Source}] = len(c.seen)
+	}
 	c.seen = append(c.seen, e)
+}
+
+// place returns the place in seen of the sighting that e is a part of, or -1.
+func (c *canonical) place(e entity.Entity) int {
+	const many = 16
+	if len(c.seen) < many {
+		return slices.IndexFunc(c.seen, func(s entity.Entity) bool { return s.EventID == e.EventID && s.Source == e.Source })
+	}
+	if c.places == nil {
+		c.places = make(map[sighter]int)
+		for i, s := range c.seen {
+			c.places[sighter{s.EventID, s.Source}] = i
+		}
+	}
+	if i, known := c.places[sighter{e.EventID, e.Source}]; known {
+		return i
+	}
+	return -1
 }
 
 // claim adds what only words say.
@@ -114,17 +141,23 @@ func (c *canonical) entity() entity.Canonical {
 	}
 	slices.SortStableFunc(c.seen, func(a, b entity.Entity) int { return a.SeenAt.Compare(b.SeenAt) })
 	out.Seen = c.seen
-	for _, e := range append([]entity.Entity{c.latest}, c.seen...) {
-		out.Confidence = max(out.Confidence, e.Confidence)
-		if i, found := slices.BinarySearch(out.Sources, e.Source); !found {
-			out.Sources = slices.Insert(out.Sources, i, e.Source)
-		}
-		if out.FirstSeen.IsZero() || e.SeenAt.Before(out.FirstSeen) {
-			out.FirstSeen = e.SeenAt
-		}
-		if e.SeenAt.After(out.LastSeen) {
-			out.LastSeen = e.SeenAt
-		}
+	sum(&out, &c.latest)
+	for i := range c.seen {
+		sum(&out, &c.seen[i])
 	}
 	return out
+}
+
+// sum adds a sighting to what out says of all.
+func sum(out *entity.Canonical, e *entity.Entity) {
+	out.Confidence = max(out.Confidence, e.Confidence)
+	if i, found := slices.BinarySearch(out.Sources, e.Source); !found {
+		out.Sources = slices.Insert(out.Sources, i, e.Source)
+	}
+	if out.FirstSeen.IsZero() || e.SeenAt.Before(out.FirstSeen) {
+		out.FirstSeen = e.SeenAt
+	}
+	if e.SeenAt.After(out.LastSeen) {
+		out.LastSeen = e.SeenAt
+	}
 }

@@ -46,7 +46,7 @@ func (s *Session) Graph() *Graph {
 		g.nodes[i] = span.node()
 	}
 	g.connect(link(g.spans, g.index))
-	g.see(l.seen)
+	g.see(slices.Clone(l.seen))
 	return g
 }
 

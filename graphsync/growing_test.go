@@ -113,6 +113,7 @@ func (g *growing) Waiting(s record.Session) (rows []record.Event, known bool) {
 	}
 	for _, e := range g.waiting {
 		if e.Session() == s {
+			e.Seq = 0 // it gets a number when it is stored
 			rows = append(rows, e)
 		}
 	}

@@ -132,7 +132,7 @@ func (l *spans) add(e *record.Event, key string, attrs *schema.Attributes, found
 		i = len(l.list)
 		l.index[key] = i
 		l.list = append(l.list, &span{
-			TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: e.Time(), Kind: KindOther, Name: e.EventType},
+			TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: e.Time(), End: e.Time(), Kind: KindOther, Name: e.EventType},
 			first:    len(l.rows), ended: -1, lastRequest: -1,
 		})
 	}

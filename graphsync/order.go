@@ -86,6 +86,8 @@ func rank(eventType string) int {
 		return 10
 	case record.InvocationCompleted, record.InvocationError:
 		return 11
+	case record.EntitiesFound: // in a row of the same time
+		return 12
 	default:
 		return 9
 	}

@@ -98,7 +98,7 @@ func WithHops(n int) Option {
 // after it. The decision is made at the last request for approval in its span, or else at the last
 // row of its span.
 //
-// Why explains, and leaves out entities that are too far away. [Evidence.Select] selects the
+// Why explains, and leaves out entities that are too far away. [Session.Select] selects the
 // entities of a check. The error wraps [ErrUnknownNode] if there is no such node.
 func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 	o := whyOptions{hops: DefaultHops}

@@ -1,0 +1,462 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// A session is folded once, and anew where its first or its last row is gone.
+func TestSessionsStartAnew(t *testing.T) {
+	r := &recorder{t: t}
+	r.find("c1", "d1", item("a", 40))
+	r.find("c2", "d2", item("b", 9))
+	r.find("c3", "d3", item("c", 1))
+	more := r.find("c4", "d4", item("d", 2)).Seq
+	id := func(n int) string { return r.rows[n].EventID }
+	const rows = 6 // that are there at first
+	for name, test := range map[string]struct {
+		remove []string
+		more   bool
+		after  int64 // the row after which rows are read then; -1 for none
+		want   []string
+	}{
+		"nothing changed":      {nil, false, -1, []string{"a price $40*", "b price $9*", "c price $1*"}},
+		"more rows":            {nil, true, rows, []string{"a price $40*", "b price $9*", "c price $1*", "d price $2*"}},
+		"the first row":        {[]string{id(0)}, false, 0, []string{"a price $40*", "b price $9*", "c price $1*"}},
+		"the first rows":       {[]string{id(0), id(1)}, false, 0, []string{"b price $9*", "c price $1*"}},
+		"the last row":         {[]string{id(5)}, false, 0, []string{"a price $40*", "b price $9*"}},
+		"the last, more after": {[]string{id(5)}, true, 0, []string{"a price $40*", "b price $9*", "d price $2*"}},
+		"all rows":             {[]string{id(0), id(1), id(2), id(3), id(4), id(5)}, false, -1, []string{}},
+		"all rows, more after": {[]string{id(0), id(1), id(2), id(3), id(4), id(5)}, true, 0, []string{"d price $2*"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := new(growing)
+			store.add(r.rows[:rows]...)
+			ss := graphsync.NewSessions(store, compile(t, priceRules()))
+			if _, err := ss.Select(t.Context(), testSession, graphsync.Decision{}); err != nil {
+				t.Fatal(err)
+			}
+			store.remove(test.remove...)
+			if test.more {
+				store.add(r.rows[rows:more]...)
+			}
+			store.asked = nil
+			sel, err := ss.Select(t.Context(), testSession, graphsync.Decision{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "readings", test.want, tell(sel.Entities))
+			after := int64(-1)
+			if len(store.asked) > 0 {
+				after = store.asked[0].after
+			}
+			if after != test.after || len(store.asked) > 1 {
+				t.Errorf("rows were read %+v, want them read after %d", store.asked, test.after)
+			}
+		})
+	}
+}
+
+// eventful is a session of which many rows say something of other rows, and an action to decide on.
+func eventful(t *testing.T, seed uint64) (*recorder, graphsync.Decision) {
+	random := rand.New(rand.NewPCG(seed, 5))
+	r := &recorder{t: t}
+	name := func() string { return string(rune('a' + random.IntN(4))) }
+	list := func() m { return items(item(name(), random.IntN(3)), item("z"+name(), 7)) }
+	digest := func() string { return fmt.Sprint("d", random.IntN(3)) }
+	var ended, answers []string
+	runSeq := make(map[string]int64)
+	for range 10 + random.IntN(25) {
+		r.run = fmt.Sprint("run", random.IntN(2))
+		before := len(r.rows)
+		switch random.IntN(12) {
+		case 0, 1, 2:
+			d := digest()
+			ended = append(ended, r.find(fmt.Sprint("c", random.IntN(4)), d, list()["items"].([]m)...).EventID)
+		case 3: // overlaps with the next calls, or never ends
+			r.start(fmt.Sprint("S", len(r.rows)), "A", "x=find", m{"price": random.IntN(3)})
+		case 4:
+			ended = append(ended, r.tooled("find", m{"price": random.IntN(3)}, list(), m{"entities": []m{declares(name())}}).EventID)
+		case 5:
+			r.failed("buy", random.IntN(2) == 0, name())
+		case 6:
+			if len(ended) > 0 {
+				r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": ended[random.IntN(len(ended))], "adk.result": digest()})
+			}
+		case 7:
+			if len(r.rows) > 0 {
+				r.found(r.rows[random.IntN(len(r.rows))].EventID, declares(name()))
+			}
+		case 8:
+			read := m{"results": m{fmt.Sprint("c", random.IntN(4)): digest()}}
+			if len(answers) > 0 {
+				read["base"] = "r:" + answers[random.IntN(len(answers))]
+				read["answers"] = []string{"r:" + answers[0], fmt.Sprint("c:call", random.IntN(4))}
+			}
+			answers = append(answers, r.add(record.LLMResponse, "", fmt.Sprint("L", len(r.rows)), "A", m{"response": "..."}, m{
+				"adk.read": read, "function_calls": []m{{"id": fmt.Sprint("call", random.IntN(4)), "name": "buy"}},
+			}).EventID)
+		case 9:
+			r.add(record.UserMessageReceived, "", "R", "", m{"name": name()}, nil)
+		case 10:
+			r.add(record.NodeOutput, "", "N", "A", m{}, m{"adk.node": m{"path": "w/n@1"}})
+		default:
+			r.add(record.StateDelta, "", "A", "", m{}, nil)
+		}
+		for i := before; i < len(r.rows); i++ {
+			if e := &r.rows[i]; e.RunID != "" && random.IntN(20) > 0 {
+				runSeq[e.RunID]++
+				e.RunSeq = runSeq[e.RunID]
+			}
+		}
+	}
+	for range random.IntN(4) { // what says nothing of things
+		if random.IntN(2) == 0 {
+			r.add(record.StateDelta, "", "A", "", m{}, nil)
+		} else {
+			r.start("S", "A", "x=find", m{})
+		}
+	}
+	d := buying(name())
+	switch random.IntN(4) {
+	case 0:
+		if len(answers) > 0 {
+			d.Answer = answers[random.IntN(len(answers))]
+		}
+	case 1:
+		e := r.rows[random.IntN(len(r.rows))]
+		d.Run, d.After = e.RunID, e.EventID
+	}
+	if random.IntN(3) == 0 {
+		d.UpTo = r.rows[random.IntN(len(r.rows))].Seq
+	}
+	return r, d
+}
+
+// The same rows give the same selection, in whatever pieces they come.
+func TestSelectionOfRowsInPieces(t *testing.T) {
+	x := compile(t, choiceRules())
+	seeds, read, waited, left := 0, 0, 0, 0
+	for seed := range testsize.Seeds(t, 60, 5000) {
+		seeds++
+		r, d := eventful(t, seed)
+		want := graphsync.Fold(x, r.rows).Select(d, "inv-run0")
+		read += len(want.Entities)
+		left += want.NotChosen.Total
+		check := func(way string, ss *graphsync.Sessions, opts ...cmp.Option) {
+			t.Helper()
+			got, err := ss.Select(t.Context(), testSession, d, "inv-run0")
+			if err != nil {
+				t.Fatalf("seed %d, %s: %v", seed, way, err)
+			}
+			if diff := cmp.Diff(want, got, opts...); diff != "" {
+				t.Fatalf("seed %d, %s (-want +got):\n%s", seed, way, diff)
+			}
+		}
+		mixed := slices.Clone(r.rows)
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+		check("rows in hand", graphsync.NewSessions(graphsync.RowsOf(mixed), x))
+		for _, chunk := range []int{1, 7, 0} {
+			rows := &growing{chunk: chunk}
+			rows.add(r.rows...)
+			ss := graphsync.NewSessions(rows, x)
+			check(fmt.Sprint("chunks of ", chunk), ss)
+			check(fmt.Sprint("chunks of ", chunk, ", again"), ss)
+			folded, err := ss.Fold(t.Context(), testSession)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "a fold", want, folded.Select(d, "inv-run0"))
+		}
+		// It grows from one selection to the next, and some of its rows wait.
+		for _, blind := range []bool{false, true} {
+			rows := &growing{blind: blind}
+			ss := graphsync.NewSessions(rows, x)
+			first := int(seed) % len(r.rows)
+			rows.add(r.rows[:first]...)
+			if _, err := ss.Select(t.Context(), testSession, d); err != nil {
+				t.Fatal(err)
+			}
+			second := max(first, len(r.rows)-1-int(seed)%3, int(d.UpTo))
+			rows.add(r.rows[first:second]...)
+			rows.wait(r.rows[second:]...)
+			var opts []cmp.Option
+			if !blind {
+				// What counts is what was read: rows that bear no evidence may wait on.
+				opts = append(opts, cmpopts.IgnoreFields(graphsync.Selection{}, "Counts"))
+			}
+			check(fmt.Sprintf("%d rows, then %d, then %d that wait", first, second-first, len(r.rows)-second), ss, opts...)
+			if rows.flushed == 0 && second < len(r.rows) {
+				waited++
+			}
+			if err := rows.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			check("all stored", ss)
+		}
+	}
+	if seeds > 1 && (read < seeds || waited < seeds/10 || left < seeds/20) {
+		t.Errorf("little was tried: %d things counted, %d were not chosen, %d times rows waited on", read, left, waited)
+	}
+}
+
+// Folds that were not used for longest are forgotten, so that all together take 64 MB.
+func TestKeptSessionsAreBounded(t *testing.T) {
+	const sessions, limit, size = 20, 64 << 20, 6 << 20
+	session := func(n int) record.Session { return record.Session{App: "ads", User: "u", ID: fmt.Sprint("s", n)} }
+	r := &recorder{t: t}
+	for _, span := range []string{"T1", "T2"} { // under way, so that the content is kept
+		r.add(record.ToolStarting, "", span, "A", nil, nil).Content = bytes.Repeat([]byte("x"), size/2)
+	}
+	rows := &sameRows{rows: r.rows}
+	ss := graphsync.NewSessions(rows, nil)
+	folded := func(n int) bool { // anew
+		t.Helper()
+		rows.fromStart = 0
+		if sel, err := ss.Select(t.Context(), session(n), graphsync.Decision{}); err != nil || sel.Counts.Rows != 2 {
+			t.Fatalf("session %d: %d rows, %v", n, sel.Counts.Rows, err)
+		}
+		return rows.fromStart > 0
+	}
+	inHeap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what the first one found is freed
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := inHeap()
+	for n := range sessions {
+		if !folded(n) {
+			t.Errorf("session %d was known", n)
+		}
+		if folded(0) {
+			t.Errorf("session 0 was forgotten after %d others, although it is used most", n)
+		}
+	}
+	if took := inHeap() - before; took > limit+size {
+		t.Errorf("%d bytes are kept", took)
+	}
+	kept := 1
+	for n := sessions - 1; n > 0 && !folded(n); n-- {
+		kept++
+	}
+	if want := limit / size; kept != want {
+		t.Errorf("%d sessions were kept, want %d", kept, want)
+	}
+	runtime.KeepAlive(ss)
+}
+
+// sameRows gives every session the same rows, in memory of their own.
+type sameRows struct {
+	growing
+	rows      []record.Event
+	fromStart int
+}
+
+func (s *sameRows) RowsAfter(_ context.Context, _ record.Session, seq int64) ([]record.Event, error) {
+	if seq == 0 {
+		s.fromStart++
+	}
+	rows := slices.Clone(s.rows[seq:])
+	for i := range rows {
+		rows[i].Content = bytes.Clone(rows[i].Content)
+	}
+	return rows, nil
+}
+
+func (s *sameRows) Stored(context.Context, ...string) (bool, error) { return true, nil }
+
+// Many ask for the evidence of a few sessions while rows come and go.
+func TestSessionsAtOnce(t *testing.T) {
+	const sessions, steps, askers = 3, 40, 6
+	rows := new(growing)
+	ss := graphsync.NewSessions(rows, compile(t, choiceRules()))
+	var wg sync.WaitGroup
+	for n := range sessions {
+		r := &recorder{t: t, run: "1"}
+		for i := range steps {
+			r.tooled("find", m{}, items(item("b", 1), item("a", i)), nil)
+		}
+		all := r.in(numbered(n))
+		wg.Go(func() {
+			for i := range steps {
+				rows.wait(all[2*i])
+				if i%2 == 0 {
+					if err := rows.Flush(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				rows.wait(all[2*i+1])
+			}
+		})
+	}
+	for n := range askers {
+		wg.Go(func() {
+			s, seen := numbered(n%sessions), 0
+			for seen < 2*steps {
+				sel, err := ss.Select(t.Context(), s, buying("a"))
+				if err != nil || sel.Counts.Rows < seen {
+					t.Errorf("%d rows were read, and %d before: %v", sel.Counts.Rows, seen, err)
+					return
+				}
+				seen = sel.Counts.Rows
+				for _, e := range sel.Entities {
+					if _, err := ss.Sources(t.Context(), s, e); err != nil && !strings.Contains(err.Error(), "seen") {
+						t.Error(err)
+					}
+				}
+			}
+			folded, err := ss.Fold(t.Context(), s)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var all sync.WaitGroup
+			for range 3 { // what was folded can be read at once, too
+				all.Go(func() {
+					g := folded.Graph()
+					if sel := folded.Select(buying("a")); len(g.Nodes()) != steps || len(g.Entities()) != 2*steps || len(sel.Entities) != 1 || len(folded.Runs()) != 1 {
+						t.Errorf("%d nodes, %d entities, %d things", len(g.Nodes()), len(g.Entities()), len(sel.Entities))
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+	wg.Wait()
+}
+
+// failing fails in one of its methods.
+type failing struct {
+	growing
+	in string
+	// entered, if any, is told of each call of RowsAfter, which waits for leave.
+	entered, leave chan struct{}
+}
+
+func (f *failing) fails(in string) error {
+	if f.in == in {
+		return errors.New("disk on fire")
+	}
+	return nil
+}
+
+func (f *failing) RowsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error) {
+	if f.entered != nil {
+		f.entered <- struct{}{}
+		<-f.leave
+	}
+	if err := f.fails("rows"); err != nil && seq > 0 { // in the midst of it
+		return nil, err
+	}
+	return f.growing.RowsAfter(ctx, s, seq)
+}
+
+func (f *failing) Row(ctx context.Context, id string) (record.Event, bool, error) {
+	if err := f.fails("row"); err != nil {
+		return record.Event{}, false, err
+	}
+	return f.growing.Row(ctx, id)
+}
+
+func (f *failing) Stored(ctx context.Context, ids ...string) (bool, error) {
+	if err := f.fails("stored"); err != nil {
+		return false, err
+	}
+	return f.growing.Stored(ctx, ids...)
+}
+
+func (f *failing) Flush(ctx context.Context) error {
+	if err := f.fails("flush"); err != nil {
+		return err
+	}
+	return f.growing.Flush(ctx)
+}
+
+// After an error a session is folded anew, and the next selection is whole.
+func TestSessionsAfterAnError(t *testing.T) {
+	r := &recorder{t: t}
+	of := r.find("c1", "d1", item("a", 40)).EventID
+	r.find("c2", "d2", item("b", 9))
+	r.found(of, declares("m"))
+	for _, in := range []string{"rows", "row", "stored", "flush"} {
+		rows := &failing{growing: growing{chunk: 2, blind: true}}
+		rows.add(r.rows[:2]...)
+		ss := graphsync.NewSessions(rows, compile(t, priceRules()))
+		if _, err := ss.Select(t.Context(), testSession, graphsync.Decision{}); err != nil {
+			t.Fatal(err)
+		}
+		rows.in = in
+		rows.wait(r.rows[2:]...)
+		if in == "row" || in == "rows" {
+			rows.add(r.rows[2:]...)
+			rows.waiting = nil
+		}
+		_, err := ss.Select(t.Context(), testSession, graphsync.Decision{})
+		if err == nil || !strings.Contains(err.Error(), "select the evidence of session s1: ") || !strings.Contains(err.Error(), "disk on fire") {
+			t.Errorf("%s: the error is %v", in, err)
+		}
+		if in != "stored" { // a fold asks for all rows
+			if _, err := ss.Fold(t.Context(), testSession); err == nil || !strings.Contains(err.Error(), "fold session s1: disk on fire") {
+				t.Errorf("%s: the error of Fold is %v", in, err)
+			}
+		}
+		rows.in = ""
+		sel, err := ss.Select(t.Context(), testSession, graphsync.Decision{})
+		if err != nil || sel.Counts.Rows != len(r.rows) || len(sel.Entities) != 3 {
+			t.Errorf("%s, then: %d rows, %q, %v", in, sel.Counts.Rows, tell(sel.Entities), err)
+		}
+	}
+}
+
+// One asks for a session at a time. Others wait, no longer than they want, and nobody waits for
+// another session.
+func TestSelectionOfOneSessionIsSerial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := &failing{entered: make(chan struct{}, 100), leave: make(chan struct{})}
+		ss := graphsync.NewSessions(rows, nil)
+		var wg sync.WaitGroup
+		ask := func(ctx context.Context, s record.Session) error {
+			_, err := ss.Select(ctx, s, graphsync.Decision{})
+			return err
+		}
+		for _, s := range []record.Session{numbered(0), numbered(0), numbered(0), numbered(1)} {
+			wg.Go(func() {
+				if err := ask(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if inside := len(rows.entered); inside != 2 {
+			t.Errorf("%d read rows, want one for each session", inside)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := ask(ctx, numbered(0)); !errors.Is(err, context.Canceled) {
+			t.Errorf("a canceled wait: %v", err)
+		}
+		close(rows.leave)
+		wg.Wait()
+	})
+}
