@@ -33,6 +33,7 @@ type sessionRun struct {
 	Run
 	began   digest // of its first row
 	results []*result
+	missing []interval // the places up to Expected that have no row, in order
 }
 
 // open reports whether rows of the run are missing, or its end.
@@ -43,12 +44,13 @@ func (s *Session) Runs() []Run { return s.runsWith(nil) }
 
 // runsWith returns the runs with more rows.
 func (s *Session) runsWith(rows []record.Event) []Run {
-	runs := make([]Run, len(s.order))
+	runs := make([]sessionRun, len(s.order))
 	place := make(map[string]int)
 	for i, r := range s.order {
-		runs[i] = r.Run
+		runs[i].Run = r.Run
 		runs[i].Turns = slices.Clip(r.Turns)
 		if len(rows) > 0 {
+			runs[i].missing = slices.Clone(r.missing)
 			place[r.ID] = i
 		}
 	}
@@ -60,14 +62,41 @@ func (s *Session) runsWith(rows []record.Event) []Run {
 			continue
 		case !known:
 			at = len(runs)
-			place[e.RunID], runs = at, append(runs, Run{ID: e.RunID, Started: e.Time(), First: e.Seq})
+			place[e.RunID], runs = at, append(runs, sessionRun{Run: Run{ID: e.RunID, Started: e.Time(), First: e.Seq}})
 		}
 		runs[at].add(e)
 	}
-	return runs
+	out := make([]Run, len(runs))
+	for i := range runs {
+		out[i] = runs[i].Run
+	}
+	return out
 }
 
-// add adds what a row says of the run.
+// add adds what a row says of the run. A place that has a row already does not count again.
+func (r *sessionRun) add(e *record.Event) {
+	expected, n := r.Expected, e.RunSeq
+	r.Run.add(e)
+	switch i := slices.IndexFunc(r.missing, func(m interval) bool { return m.first <= n && n <= m.last }); {
+	case n > expected:
+		r.Stored++
+		if n > expected+1 {
+			r.missing = append(r.missing, interval{expected + 1, n - 1})
+		}
+	case i >= 0:
+		r.Stored++
+		var left []interval
+		if m := r.missing[i]; m.first < n {
+			left = append(left, interval{m.first, n - 1})
+		}
+		if m := r.missing[i]; n < m.last {
+			left = append(left, interval{n + 1, m.last})
+		}
+		r.missing = slices.Replace(r.missing, i, i+1, left...)
+	}
+}
+
+// add adds what a row says of the run, but for the number of places with a row.
 func (r *Run) add(e *record.Event) {
 	if at := e.Time(); at.Before(r.Started) {
 		r.Started = at
@@ -75,9 +104,6 @@ func (r *Run) add(e *record.Event) {
 	r.Turn, r.Turns = max(r.Turn, e.InvocationID), appendNew(r.Turns, e.InvocationID)
 	r.Completed = r.Completed || e.EventType == record.InvocationCompleted || e.EventType == record.InvocationError
 	r.Expected = max(r.Expected, e.RunSeq)
-	if e.RunSeq > 0 {
-		r.Stored++
-	}
 }
 
 // RunGaps lists, in sentences for people, the missing parts of the record of runs: rows from the
