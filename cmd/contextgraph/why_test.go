@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // actionRules find what the arguments of the demo's action name, and of an earlier call.
@@ -19,7 +21,8 @@ extract:
 `
 
 // What the action names is led back to the result that showed it, and what no result showed
-// is said to be so, whether a journal is read or the rows themselves.
+// is said to be so, whether a journal is read or the rows themselves. The rest of the session is the
+// same too.
 func TestWhyOfWhatAnActionNames(t *testing.T) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -33,12 +36,18 @@ func TestWhyOfWhatAnActionNames(t *testing.T) {
 	if code, _, stderr := runCommand(t, "import", rows); code != exitOK {
 		t.Fatalf("import: %d: %s", code, stderr)
 	}
+	recorded := ""
 	for _, from := range []string{"journal", rows} {
 		code, stdout, stderr := runCommand(t, "why", "sess-nike-summer", "--from", from)
 		if code != exitOK {
 			t.Fatalf("%s: %d: %s", from, code, stderr)
 		}
 		golden(t, dir, "why-action.txt", stdout)
+		if _, trace, _ := runCommand(t, "trace", "sess-nike-summer", "--from", from, "--output", "json"); from == "journal" {
+			recorded = trace
+		} else if diff := cmp.Diff(recorded, trace); diff != "" || trace == "" {
+			t.Errorf("trace (-journal +rows):\n%s", diff)
+		}
 	}
 	_, stdout, _ := runCommand(t, "why", "sess-nike-summer", "--entity", "nike-running", "--output", "json")
 	for _, want := range []string{`"origin": "action"`, `"note": "named by the action; no result in the 20 steps before the request shows it"`} {

@@ -31,11 +31,11 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.session_graphs` (
   app_name STRING NOT NULL,
   user_id STRING NOT NULL,
   session_id STRING NOT NULL,
-  session_day DATE NOT NULL OPTIONS (description = "the day of the first row of the session that the writer knew at its first sync, UTC"),
+  session_day DATE NOT NULL OPTIONS (description = "the day of the first row that the writer has of the session, UTC"),
   writer STRING NOT NULL OPTIONS (description = "journal, dataset or model"),
   writer_id STRING NOT NULL OPTIONS (description = "the id of the journal, or of the extraction by a model; else empty"),
-  sync_id STRING NOT NULL OPTIONS (description = "random: what the parts of one version have in common"),
-  version INT64 NOT NULL OPTIONS (description = "counts up for one writer and session"),
+  sync_id STRING NOT NULL OPTIONS (description = "what the parts of one graph have in common; of two with one version, the greater one is the later"),
+  version INT64 NOT NULL OPTIONS (description = "greater for a graph of more rows of one writer and session"),
   read_to TIMESTAMP NOT NULL OPTIONS (description = "the time of the latest row that was read"),
   part INT64 NOT NULL OPTIONS (description = "from 0"),
   parts INT64 NOT NULL OPTIONS (description = "the number of parts: the version counts when all are there"),
@@ -1393,5 +1393,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '11acdf9c5517ff7293e651348a666193'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'af0268b5652785df8c6c5308c1016058'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
 
