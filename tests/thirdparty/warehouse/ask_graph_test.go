@@ -123,7 +123,6 @@ func price(t *testing.T, amount string) entity.Value {
 func TestSearchEndsAfterRounds(t *testing.T) {
 	server, _, client := askServer(t, config.QueriesRecursive)
 	s := delegate(t, "delegate")
-	g := s.graph()
 	s.loadGraph(server)
 	text := statement(t, server, "ask_reasoning_chain")
 	ends := make(map[int64]bool)
