@@ -64,6 +64,19 @@ func TestFoundByAModelCounts(t *testing.T) {
 	}
 }
 
+// That a thing is not there says more than that it was named.
+func TestFoundNotToExist(t *testing.T) {
+	for range 10 { // in any order
+		r := &recorder{t: t}
+		about := r.add(record.UserMessageReceived, "", "R", "", m{"name": "a"}, nil).EventID
+		r.found(about, m{"type": "Product", "value": "a", "attributes": m{"exists": m{"kind": "boolean", "value": "false"}}})
+		sel := selectOf(t, choiceRules(), graphsync.Decision{}, r.rows...)
+		if len(sel.Entities) != 1 || sel.Entities[0].Attributes[entity.Exists] != entity.Bool(false) {
+			t.Fatalf("%+v", sel.Entities)
+		}
+	}
+}
+
 // What a model found stands at the span of the row that it was found in, and changes nothing else of
 // the span.
 func TestFoundByAModelIsInTheGraph(t *testing.T) {

@@ -146,9 +146,23 @@ func TestSelect(t *testing.T) {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			r.decide("L1", []string{"c2=d2"}, nil, "c3")
-			r.decide("L2", nil, nil, "c3")
+			r.decide("L2", []string{"c1=d1"}, nil, "c3")
 			return graphsync.Decision{Answer: r.decide("L3", nil, []string{"c:c3"}).EventID}
 		}, []string{"a price $40", "a price $52"}},
+		{"nor do three", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			for _, span := range []string{"L1", "L2", "L3"} {
+				r.decide(span, []string{"c2=d2"}, nil, "c3")
+			}
+			return graphsync.Decision{Answer: "c:c3"}
+		}, []string{"a price $40", "a price $52"}},
+		{"one answer may name its call twice", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			r.decide("L1", []string{"c2=d2"}, nil, "c3", "c3")
+			return graphsync.Decision{Answer: "c:c3"}
+		}, []string{"a price $52*"}},
 		{"a final answer is known by its event", func(r *recorder) graphsync.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
@@ -200,6 +214,17 @@ func TestSelect(t *testing.T) {
 			r.find("c3", "d3", item("a", 40))
 			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*", "a price $40"}},
+		{"that it was read counts, if another value is the latest", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 40))
+			r.find("c3", "d3", item("a", 52))
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+		}, []string{"a price $40*", "a price $52"}},
+		{"what the tool declared stays where its result is rewritten", func(r *recorder) graphsync.Decision {
+			of := r.tooled("find", m{}, items(item("a", 40)), m{"entities": []m{priced("a", "41")}}).EventID
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
+			return graphsync.Decision{}
+		}, []string{"a price $41*"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -265,21 +290,72 @@ func TestSelectIsWhatTheRuleSays(t *testing.T) {
 	}
 }
 
-func TestSelectNestedSession(t *testing.T) {
+// What an agent that ran as a tool saw counts from its own rows, before what its caller saw meanwhile.
+func TestSelectBesideANestedSession(t *testing.T) {
 	child := record.Session{App: "researcher", User: "u1", ID: "inner"}
 	c := &recorder{t: t, run: "c"}
-	c.find("c1", "d1", item("a", 40))
-	c.find("c2", "d2", item("a", 52), item("b", 9))
-	c.decide("CL", []string{"c2=d2"}, nil)
+	c.find("c1", "d1", item("a", 40), item("b", 9))
 	r := &recorder{t: t, run: "1"}
 	for range len(c.rows) {
 		r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
 	}
-	start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
-	r.add(record.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
-		m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9",
-			"adk.child_session": childOf(child)})
-	d := graphsync.Decision{Answer: r.decide("L", []string{"c9=d9"}, nil).EventID}
-	sel := selectOf(t, priceRules(), d, append(c.in(child), r.rows...)...)
-	diff(t, "readings", []string{"a price $52*", "b price $9*"}, tell(sel.Entities))
+	began := r.start("T", "A", "c9=researcher", m{}).EventID
+	last := r.start("T2", "A", "c8=find", m{}).EventID
+	r.find("c7", "d7", item("a", 50))
+	r.end("T", "A", "c9=researcher", m{}, m{"adk.started": began, "adk.child_session": childOf(child)})
+	r.end("T2", "A", "c8=find", items(item("a", 60)), m{"adk.started": last})
+	sel := selectOf(t, priceRules(), graphsync.Decision{}, append(c.in(child), r.rows...)...)
+	diff(t, "readings", []string{"a price $50*", "a price $60*", "b price $9*"}, tell(sel.Entities))
+}
+
+// A thing that many rows show is one, with all that each of them shows.
+func TestSelectManyReadings(t *testing.T) {
+	const rows = 40
+	rules := priceRules()
+	rules[0].Attributes["reach"] = config.Attribute{Path: "$.reach", Type: entity.KindNumber}
+	r := &recorder{t: t}
+	for i := range rows { // no beginning is on record, so none supersedes another
+		r.add(record.ToolCompleted, "", fmt.Sprint("T", i), "A", m{"tool": "find", "result": items(m{"name": "a", "price": i, "reach": i})}, nil)
+	}
+	sel := selectOf(t, rules, graphsync.Decision{}, r.rows...)
+	if len(sel.Entities) != 1 || len(sel.Entities[0].Seen) != rows {
+		t.Fatalf("%q", tell(sel.Entities))
+	}
+	for i, s := range sel.Entities[0].Seen {
+		if s.EventID != r.rows[i].EventID || s.Attributes["price"].String() != fmt.Sprint("$", i) || s.Attributes["reach"].String() != fmt.Sprint(i) {
+			t.Errorf("sighting %d is %+v", i, s)
+		}
+	}
+}
+
+// What an agent that ran as a tool rests on is what its last step rests on.
+func TestSelectNestedSession(t *testing.T) {
+	child := record.Session{App: "researcher", User: "u1", ID: "inner"}
+	for name, test := range map[string]struct {
+		decide func(c *recorder)
+		want   []string
+	}{
+		"what it read":                 {func(c *recorder) { c.decide("L", []string{"c2=d2"}, nil) }, []string{"a price $52*", "b price $9*"}},
+		"of what it read, and did not": {func(c *recorder) { c.decide("L", []string{"c1=d1"}, nil) }, []string{"a price $40*", "a price $52*", "b price $9*"}},
+		"of what it and others read": {func(c *recorder) {
+			other := c.decide("L1", []string{"c1=d1", "c2=d2"}, nil).EventID
+			c.decide("L2", []string{"c1=d1"}, []string{"r:" + other})
+		}, []string{"a price $40*", "a price $52*", "b price $9*"}},
+		"without a model all of it": {func(*recorder) {}, []string{"a price $52*", "b price $9*"}},
+	} {
+		c := &recorder{t: t, run: "c"}
+		c.find("c1", "d1", item("a", 40))
+		c.find("c2", "d2", item("a", 52), item("b", 9))
+		test.decide(c)
+		r := &recorder{t: t, run: "1"}
+		for range len(c.rows) {
+			r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
+		}
+		start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
+		r.add(record.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
+			m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9", "adk.child_session": childOf(child)})
+		d := graphsync.Decision{Answer: r.decide("L", []string{"c9=d9"}, nil).EventID}
+		sel := selectOf(t, priceRules(), d, append(c.in(child), r.rows...)...)
+		diff(t, name, test.want, tell(sel.Entities))
+	}
 }

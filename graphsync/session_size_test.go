@@ -64,12 +64,17 @@ func made(eventType string, step int64, content, attributes string) record.Event
 // callAndAnswer are a call, its result, and the answer of a model that had read what it had read
 // back steps before, and this result.
 func callAndAnswer(tool string, back int64, result func(step int64) string) shape {
+	return callWith("", tool, back, result)
+}
+
+// callWith is callAndAnswer with a text among the arguments of each call.
+func callWith(text, tool string, back int64, result func(step int64) string) shape {
 	return func(n int64) record.Event {
 		step := (n - 1) / 3
 		id := func(n int64) string { return fmt.Sprintf("%032x", n) }
 		switch (n - 1) % 3 {
 		case 0:
-			return made(record.ToolStarting, step, `{"tool":"`+tool+`","args":{}}`, fmt.Sprintf(`{"adk":{"call_id":"call_%d"}}`, step))
+			return made(record.ToolStarting, step, `{"tool":"`+tool+`","args":{"text":"`+text+`"}}`, fmt.Sprintf(`{"adk":{"call_id":"call_%d"}}`, step))
 		case 1:
 			return made(record.ToolCompleted, step, `{"tool":"`+tool+`","result":`+result(step)+`}`,
 				fmt.Sprintf(`{"adk":{"call_id":"call_%d","started":%q,"result":%q}}`, step, id(n-1), id(step)))
@@ -108,6 +113,7 @@ func shapes() map[string]shape {
 		"two branches":           callAndAnswer("find", 2, listOf(1, many)),
 		"long names":             callAndAnswer("find", 1, func(step int64) string { return fmt.Sprintf(`{"items":[{"name":"%d%s","price":1}]}`, step, long[:900]) }),
 		"results without things": callAndAnswer("find", 1, listOf(0, 1)),
+		"long arguments":         callWith(long, "find", 1, listOf(0, 1)),
 		"rows that show nothing": func(n int64) record.Event { return made(record.StateDelta, n/50, `{}`, `{"adk":{}}`) },
 		"a run each": func(n int64) record.Event {
 			e := made(record.InvocationStarting, n, `{}`, `{"adk":{}}`)
