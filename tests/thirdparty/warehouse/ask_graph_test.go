@@ -52,7 +52,7 @@ func between(t testing.TB, id string) *story {
 // An entity that a step saw before a decision and again after it is part of the answer, as
 // it was known before.
 func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
-	server, d, client := askServer(t, config.QueriesRecursive)
+	server, d, _ := askServer(t, config.QueriesRecursive)
 	s := between(t, "between")
 	g := s.graph()
 	s.loadGraph(server)
@@ -123,7 +123,6 @@ func price(t *testing.T, amount string) entity.Value {
 func TestSearchEndsAfterRounds(t *testing.T) {
 	server, _, client := askServer(t, config.QueriesRecursive)
 	s := delegate(t, "delegate")
-	g := s.graph()
 	s.loadGraph(server)
 	text := statement(t, server, "ask_reasoning_chain")
 	ends := make(map[int64]bool)

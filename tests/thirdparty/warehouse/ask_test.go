@@ -69,7 +69,7 @@ func same(t *testing.T, what string, want, got any) {
 }
 
 func TestReasoningChainEqualsTheJournal(t *testing.T) {
-	server, d, client := askServer(t, config.QueriesRecursive)
+	server, d, _ := askServer(t, config.QueriesRecursive)
 	// 3 to the power of 14 paths. The time that the emulator takes for a window grows with the square of the rows.
 	long := diamonds(t, "long", 14, 3)
 	type test struct {

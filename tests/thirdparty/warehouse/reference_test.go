@@ -12,6 +12,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
