@@ -241,6 +241,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 		for _, list := range pending {
 			s.bytes -= int64(len(list))
 		}
+		if attrs.ADK.Started != "" && start.row == 0 { // other rows of the call may be missing as well
+			pending = nil
+		}
 	}
 	read, err := s.x.row(e, start.content, pending)
 	s.counts.Rules = tallied(s.counts.Rules, read.rules, read.rule, err)

@@ -210,6 +210,12 @@ func TestInitAndViews(t *testing.T) {
 	rows := slices.DeleteFunc(goldenRows(t), func(e record.Event) bool {
 		return e.EventType == record.AgentStateCheckpoint && !bytes.Contains(e.Content, []byte(`"agent_state": {`))
 	})
+	// No recorder writes what models found.
+	found := rows[0]
+	found.EventID, found.EventType = strings.Repeat("f", 32), record.EntitiesFound
+	found.Content, found.ContentParts, found.LatencyMS = nil, nil, nil
+	found.Attributes = fmt.Appendf(nil, `{"adk":{"app_name":%q,"of":%q},"entities":[{"type":"Product","value":"Desk","confidence":0.5}]}`, found.AppName, rows[0].EventID)
+	rows = append(rows, found)
 	insert(t, client, "agent_events", append(slices.Clone(rows), rows...))
 	count := func(name string) int64 {
 		return selectAll(t, client, "SELECT COUNT(*) AS n FROM `test-project.agents."+name+"`")[0]["n"].(int64)
