@@ -98,7 +98,7 @@ func rules() []rule {
 		// What people call.
 		{
 			pkg:     "internal/setup",
-			imports: "config entity graphsync internal/journal internal/jsonenc internal/offload internal/offload/gcs internal/ratelog internal/schema internal/source internal/text internal/underway internal/warehouse plugin record safety",
+			imports: "config entity graphsync internal/journal internal/jsonenc internal/offload internal/offload/gcs internal/schema internal/source internal/text internal/underway internal/warehouse plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{
