@@ -180,7 +180,7 @@ type choosy struct {
 
 func (c *choosy) Append(e record.Event) bool { return e.EventType != c.refused && c.Sink.Append(e) }
 
-func (c *choosy) Stored(context.Context, string) error { return c.lost }
+func (c *choosy) Commit(context.Context, string) error { return c.lost }
 
 // The row stands on the span of the call, between the rows that begin and end it.
 func TestRowOfEntities(t *testing.T) {

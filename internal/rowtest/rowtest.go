@@ -29,7 +29,7 @@ func (s *Sink) Append(e record.Event) bool {
 	return true
 }
 
-// Stored reports that a row is stored.
+// Commit reports that a row is stored.
 func (*Sink) Commit(context.Context, string) error { return nil }
 
 // Rows returns the rows so far, in their order.
@@ -70,7 +70,7 @@ type Dropped struct{}
 // Append takes a row.
 func (Dropped) Append(record.Event) bool { return true }
 
-// Stored reports that a row is stored.
+// Commit reports that a row is stored.
 func (Dropped) Commit(context.Context, string) error { return nil }
 
 // Of returns the rows of a type.

@@ -47,10 +47,10 @@ func rowsOf(t *testing.T, rows []record.Event) warehouse.SessionGraph {
 // row too.
 func TestSightingsOfAStep(t *testing.T) {
 	sees := func(second int, price string) []record.Event {
-		declared := eventAt(second, record.EntitiesDeclared, "x", "a", `{}`, fmt.Sprintf(`{"adk":{"of":"s%d"},"entities":[
-			{"type":"Product","value":"Routes","attributes":{"price":{"kind":"money","value":%q,"currency":"USD"}}}]}`, second, price))
+		declared := eventAt(second, record.EntitiesDeclared, "x", "a", `{}`, fmt.Sprintf(`{"entities":[
+			{"type":"Product","value":"Routes","attributes":{"price":{"kind":"money","value":%q,"currency":"USD"}}}]}`, price))
 		declared.EventID = "d" + declared.EventID
-		return []record.Event{declared, eventAt(second, record.ToolCompleted, "x", "a", `{}`, fmt.Sprintf(`{"adk":{"started":"s%d"}}`, second))}
+		return []record.Event{declared, eventAt(second, record.ToolCompleted, "x", "a", `{}`, `{}`)}
 	}
 	money := func(price string) string {
 		return `{"price":{"kind":"money","value":"` + price + `","currency":"USD"}}`
