@@ -175,6 +175,34 @@ func TestSelect(t *testing.T) {
 			r.find("c1", "d2", item("a", 52))
 			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52"}},
+		{"of two results with one id and one value the latest was read", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			r.find("c1", "d1", item("a", 40))
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+		}, []string{"a price $40*"}},
+		{"nobody can tell which was read, of calls with other arguments", func(r *recorder) graphsync.Decision {
+			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
+			r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"})
+			r.find("c1", "d1", item("a", 52))
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+		}, []string{"a price $40", "a price $52"}},
+		{"until one of them turns out to have been rewritten", func(r *recorder) graphsync.Decision {
+			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
+			of := r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"}).EventID
+			r.find("c1", "d1", item("a", 52))
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+		}, []string{"a price $52*"}},
+		{"the present values in a refusal are true, in whatever words", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			start := r.start("T0", "A", "c2=buy", m{}).EventID
+			of := r.add(record.ToolError, "", "T0", "A", m{"tool": "buy", "args": items()}, m{
+				"call_id": "c2", "adk.started": start, "adk.result": "d2", "adk.drift": true, "entities": []m{priced("a", "52")},
+			}).EventID
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "buy"}, m{"adk.of": of, "adk.result": "d3"})
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d3"}, nil).EventID}
+		}, []string{"a price $40*", "a price $52"}},
 		{"a rewritten result is no reading", func(r *recorder) graphsync.Decision {
 			r.find("c1", "d1", item("a", 40))
 			of := r.find("c2", "d2", item("a", 52)).EventID
@@ -333,10 +361,15 @@ func TestSelectNestedSession(t *testing.T) {
 	child := record.Session{App: "researcher", User: "u1", ID: "inner"}
 	for name, test := range map[string]struct {
 		decide func(c *recorder)
-		want   []string
+		want   []string // before its caller read the result
 	}{
-		"what it read":              {func(c *recorder) { c.decide("L", []string{"c2=d2"}, nil) }, []string{"a price $52*", "b price $9*"}},
-		"without a model all of it": {func(*recorder) {}, []string{"a price $52*", "b price $9*"}},
+		"what it read":                 {func(c *recorder) { c.decide("L", []string{"c2=d2"}, nil) }, []string{"a price $52", "b price $9"}},
+		"of what it read, and did not": {func(c *recorder) { c.decide("L", []string{"c1=d1"}, nil) }, []string{"a price $40", "a price $52", "b price $9"}},
+		"of what it and others read": {func(c *recorder) {
+			other := c.decide("L1", []string{"c1=d1", "c2=d2"}, nil).EventID
+			c.decide("L2", []string{"c1=d1"}, []string{"r:" + other})
+		}, []string{"a price $40", "a price $52", "b price $9"}},
+		"without a model all of it": {func(*recorder) {}, []string{"a price $52", "b price $9"}},
 	} {
 		c := &recorder{t: t, run: "c"}
 		c.find("c1", "d1", item("a", 40))
@@ -349,8 +382,8 @@ func TestSelectNestedSession(t *testing.T) {
 		start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
 		r.add(record.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
 			m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9", "adk.child_session": childOf(child)})
-		d := graphsync.Decision{Answer: r.decide("L", []string{"c9=d9"}, nil).EventID}
-		sel := selectOf(t, priceRules(), d, append(c.in(child), r.rows...)...)
-		diff(t, name, test.want, tell(sel.Entities))
+		unread := graphsync.Decision{Answer: r.decide("L1", nil, nil).EventID}
+		rows := append(c.in(child), r.rows...)
+		diff(t, name, test.want, tell(selectOf(t, priceRules(), unread, rows...).Entities))
 	}
 }

@@ -8,9 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -101,45 +99,6 @@ func digestOf(content []byte) (d digest) {
 		copy(d[:], sum[:])
 	}
 	return d
-}
-
-// sighted is one thing that one row shows or names.
-type sighted struct {
-	entity.Entity // without attributes and echoes: they are of the [seenThing]
-	// row is the number of the row that recorded it, start the number of the row at which its reading
-	// began; 0 means unknown.
-	row, start int64
-	// result is the number of the result that shows it; 0 where none does.
-	result int64
-}
-
-// said is what a sighting says of one attribute.
-type said struct {
-	*sighted
-	value entity.Value // zero for the attribute ""
-	echo  bool         // of an argument of the call: no reading
-}
-
-// reading reports whether it shows the value.
-func (s *said) reading() bool { return s.Source.Reading() && !s.echo }
-
-// seenThing has what sightings say of one thing, by attribute.
-type seenThing struct {
-	key        string          // its identity
-	attributes []seenAttribute // sorted by name
-	first      int64           // the least row
-}
-
-// seenAttribute is an attribute of a thing; "" stands for sightings without any.
-type seenAttribute struct {
-	name string
-	said []said // in the order of their rows
-}
-
-// found is one thing that a model found in a row.
-type found struct {
-	entity.Entity
-	row int64 // the number of the row
 }
 
 // rest gives what a fold needs beside the row at hand.
@@ -425,115 +384,6 @@ func (s *Session) rewritten(r *result, digest string) {
 	for _, c := range r.choices {
 		c.Reading = false
 	}
-}
-
-// see adds what a row shows. What the arguments of a call name is no reason for another call.
-func (s *Session) see(e *record.Event, found []entity.Entity, choices []choice, r *result) {
-	for _, en := range found {
-		if en.Source == entity.SourceAction {
-			continue
-		}
-		seen := &sighted{Entity: en, row: e.Seq}
-		if r != nil {
-			seen.start = r.start
-		}
-		seen.Attributes, seen.Echoes = nil, nil
-		thing := s.sight(seen, r)
-		if len(en.Attributes) == 0 {
-			s.say(thing, "", said{sighted: seen})
-		}
-		for name, value := range en.Attributes {
-			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name)})
-		}
-	}
-	for _, c := range choices {
-		c.Row = e.Seq
-		s.choose(c, r)
-	}
-}
-
-// sight adds a sighting, and returns its thing.
-func (s *Session) sight(seen *sighted, r *result) *seenThing {
-	if r != nil {
-		seen.result = r.number
-		if seen.Source == entity.SourceRule {
-			r.ruled = append(r.ruled, seen)
-		}
-	}
-	key := seen.Identity()
-	thing := s.things[key]
-	if thing == nil {
-		thing = &seenThing{key: key, first: seen.row}
-		s.things[key] = thing
-		s.bytes += sizeOfThing + int64(len(key))
-	}
-	if strings.HasSuffix(thing.key, seen.Value) { // one text for all sightings
-		seen.Value = thing.key[len(thing.key)-len(seen.Value):]
-	}
-	thing.first = min(thing.first, seen.row)
-	s.bytes += sizeOfSighting + int64(len(seen.ArtifactURI))
-	return thing
-}
-
-// say adds what a sighting says of an attribute. What an agent that ran as a tool saw comes with the
-// row of the tool, and stands before it.
-func (s *Session) say(t *seenThing, name string, what said) {
-	i, known := t.find(name)
-	if !known {
-		t.attributes = slices.Insert(t.attributes, i, seenAttribute{name: name})
-	}
-	of := &t.attributes[i]
-	at := len(of.said)
-	for at > 0 && of.said[at-1].row > what.row {
-		at--
-	}
-	of.said = slices.Insert(of.said, at, what)
-	text, _ := what.value.AsText()
-	s.bytes += sizeOfSaid + int64(len(text))
-}
-
-// said returns what is said of an attribute of a thing.
-func (s *Session) said(key, attribute string) []said {
-	thing := s.things[key]
-	if thing == nil {
-		return nil
-	}
-	i, known := thing.find(attribute)
-	if !known {
-		return nil
-	}
-	return thing.attributes[i].said
-}
-
-func (t *seenThing) find(name string) (place int, known bool) {
-	return slices.BinarySearchFunc(t.attributes, name, func(a seenAttribute, name string) int { return cmp.Compare(a.name, name) })
-}
-
-func (s *Session) choose(c choice, r *result) {
-	if r != nil {
-		c.Result = r.number
-	}
-	if thing := s.things[c.Key]; thing != nil {
-		c.Key = thing.key
-	}
-	list := s.choices[c.Key]
-	i, known := slices.BinarySearchFunc(list, c, func(a *choice, b choice) int {
-		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Rule, b.Rule))
-	})
-	if known {
-		list[i].Reading = list[i].Reading || c.Reading
-		return
-	}
-	s.choices[c.Key] = slices.Insert(list, i, &c)
-	if r != nil {
-		r.choices = append(r.choices, &c)
-	}
-	s.bytes += sizeOfChoice
-}
-
-// sortedKeys returns the identities of the things, in order.
-func (s *Session) sortedKeys() []string {
-	return slices.Sorted(maps.Keys(s.things))
 }
 
 // insertNew inserts a text into a sorted list that lacks it.

@@ -151,11 +151,11 @@ func (r *recorder) found(of string, entities ...m) *record.Event {
 
 // in makes the rows those of another session. Their event ids are those of no other session.
 func (r *recorder) in(s record.Session) []record.Event {
+	ids := strings.NewReplacer(`"started":"0`, `"started":"`+s.ID+"0", `"of":"0`, `"of":"`+s.ID+"0", `"r:0`, `"r:`+s.ID+"0")
 	for i := range r.rows {
 		e := &r.rows[i]
 		e.SessionID, e.UserID, e.AppName, e.EventID = s.ID, s.User, s.App, s.ID+e.EventID
-		text := strings.ReplaceAll(string(e.Attributes), `"started":"0`, `"started":"`+s.ID+"0")
-		e.Attributes = []byte(strings.ReplaceAll(text, `"of":"0`, `"of":"`+s.ID+"0"))
+		e.Attributes = []byte(ids.Replace(string(e.Attributes)))
 	}
 	return r.rows
 }
