@@ -101,6 +101,9 @@ func digestOf(content []byte) (d digest) {
 	return d
 }
 
+// Extractor returns the rules that the session was folded by.
+func (s *Session) Extractor() *Extractor { return s.x }
+
 // rest gives what a fold needs beside the row at hand.
 type rest interface {
 	// row returns a row that was added before; false if it is gone.

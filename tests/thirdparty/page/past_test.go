@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -70,6 +71,7 @@ func (d *past) Record(ctx context.Context, s record.Session) (inspect.Record, er
 	}
 	run := r.Rows[0].RunID
 	r.Rows = slices.DeleteFunc(r.Rows, func(e record.Event) bool { return e.RunID != run })
+	r.Fold = graphsync.Fold(r.Fold.Extractor(), r.Rows)
 	for i := range r.Approvals {
 		a := &r.Approvals[i]
 		a.State, a.Verdict, a.Report, a.Consents, a.Approver, a.UpdatedAt = safety.StatePending, "", nil, nil, "", a.RequestedAt
