@@ -21,8 +21,8 @@ func InOrder(rows []record.Event) []record.Event {
 
 // inOrder returns rows in the order of recording, each event id once. Rows without a journal number
 // (read from a warehouse) are ordered by time. Rows of one microsecond are then ordered by their
-// usual order, so that the result never depends on the order of the input. What models found comes
-// last: it was recorded after the rows that it is about, although it has their times.
+// usual order, so that the result never depends on the order of the input. The finds of
+// models come last: they were recorded after the rows that they are about, but have their times.
 func inOrder(rows []record.Event) []*record.Event {
 	out := make([]*record.Event, len(rows))
 	numbered := true

@@ -52,7 +52,7 @@ type found struct {
 	row int64 // the number of the row
 }
 
-// see adds what a row shows. What the arguments of a call name is no reason for another call.
+// see adds what a row shows. The arguments of a call are no reason for another call.
 func (s *Session) see(e *record.Event, found []entity.Entity, choices []choice, r *result) {
 	for _, en := range found {
 		if en.Source == entity.SourceAction {
@@ -100,8 +100,8 @@ func (s *Session) sight(seen *sighted, r *result) *seenThing {
 	return thing
 }
 
-// say adds what a sighting says of an attribute. What an agent that ran as a tool saw comes with the
-// row of the tool, and stands before it.
+// say adds what a sighting says of an attribute. The sightings of an agent that ran as a tool come
+// with the row of the tool, and stand before it.
 func (s *Session) say(t *seenThing, name string, what said) {
 	i, known := t.find(name)
 	if !known {

@@ -369,8 +369,8 @@ func (s *Session) answered(r *result) {
 	same.results = slices.Insert(same.results, i, r)
 }
 
-// rewritten makes what a result shows no reading, because models read something else. What the tool
-// itself declared stays.
+// rewritten makes claims of the readings in a result, because models read something else. Declarations
+// of the tool stay.
 func (s *Session) rewritten(r *result, digest string) {
 	if r.failed {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 // StoreFound stores in a journal what models found in rows of a session that it has, as rows of their
-// own. What it has already is not stored again. It returns the number of entities in rows that the
+// own. A row that it has is not stored again. It returns the number of entities in rows that the
 // journal has.
 func StoreFound(ctx context.Context, j *journal.Journal, s record.Session, found []entity.Entity) (n int, err error) {
 	about := make(map[string]record.Event)

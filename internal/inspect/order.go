@@ -14,7 +14,7 @@ import (
 // Order sorts rows of one session, which come by time, by the order of recording, and numbers them
 // (Seq). It changes nothing unless every row has its place in its run. A row is as late as the
 // latest row before it in its run, so that the rows of a run keep their order if a clock went back.
-// What models found comes last: it was recorded after the rows that it is about, and has their times.
+// The finds of models come last: they were recorded after the rows that they are about, but have their times.
 func Order(events []record.Event) {
 	for i := range events {
 		e := &events[i]

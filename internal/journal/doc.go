@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package journal is the durable local log: one SQLite file that holds every event
-// row and the ledger of approvals. What rows show is not stored: who needs it folds the rows.
+// row and the ledger of approvals. It stores nothing that can be made of rows: readers fold them.
 // Every decision and every report reads from here, and nothing asks the network.
 //
 // # Delivery
