@@ -66,6 +66,9 @@ func (s ApprovalState) CanBecome(to ApprovalState) bool {
 	return slices.Contains(transitions[s], to)
 }
 
+// Final reports whether an approval in state s gets no other state any more.
+func (s ApprovalState) Final() bool { return len(transitions[s]) == 0 }
+
 // Open reports whether an approval in state s may still come to permit something:
 // pending or approved.
 func (s ApprovalState) Open() bool { return s == StatePending || s == StateApproved }

@@ -161,8 +161,8 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	defer src.close()
 	options.Source = src.Source
 	if src.journal != nil {
-		update := func(ctx context.Context) error { return inspect.UpdateIndex(ctx, src.Source, a.now()) }
-		defer keepIndex(ctx, update, options.Logger)()
+		update := func(ctx context.Context) error { return inspect.KeepSummaries(ctx, src.Source, a.now()) }
+		defer keepSummaries(ctx, update, options.Logger)()
 		options.Changes = src.journal.LastSeq
 		if options.Check, err = f.checker(cfg, src.journal, header); err != nil {
 			return usageError{err}
@@ -196,12 +196,12 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	return a.listen(ctx, f, handler, hosts[0], token)
 }
 
-// indexInterval is the least time between two looks for what the index lacks.
-const indexInterval = 10 * time.Second
+// summaryInterval is the least time between two looks for sessions without a summary.
+const summaryInterval = 10 * time.Second
 
-// keepIndex calls update again and again, until ctx ends or the function that it returns is called. It
+// keepSummaries calls update again and again, until ctx ends or the function that it returns is called. It
 // rests ten times as long as it worked. The log hears of an error once.
-func keepIndex(ctx context.Context, update func(context.Context) error, log *slog.Logger) (stop func()) {
+func keepSummaries(ctx context.Context, update func(context.Context) error, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -211,11 +211,11 @@ func keepIndex(ctx context.Context, update func(context.Context) error, log *slo
 			begin := time.Now()
 			if err := update(ctx); err != nil && ctx.Err() == nil && err.Error() != failed {
 				failed = err.Error()
-				log.Warn("the index could not be brought up to date", "error", err)
+				log.Warn("the summaries of sessions could not be brought up to date", "error", err)
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(max(indexInterval, 10*time.Since(begin))):
+			case <-time.After(max(summaryInterval, 10*time.Since(begin))):
 			}
 		}
 	}()

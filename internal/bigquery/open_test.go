@@ -426,10 +426,13 @@ func TestOpener(t *testing.T) {
 		if err := c.Flush(ended); !errors.Is(err, context.Canceled) {
 			t.Errorf("Flush() = %v", err)
 		}
-		if err := c.Close(ended); err == nil || errors.Is(err, journal.ErrClosed) {
-			t.Errorf("Close() = %v", err)
+		err = c.Close(ended)
+		if err == nil || errors.Is(err, journal.ErrClosed) {
+			t.Fatalf("Close() = %v", err)
 		}
-		// On a machine with much to do the journal may not answer before Close has to return.
+		if strings.Contains(err.Error(), "has not returned") {
+			continue // a machine with much to do: what Close began goes on
+		}
 		if s := c.Status(); s.LagRows != 1 && s.LastError == nil || s.Active || s.GraphErrors != 0 {
 			t.Errorf("after Close: %+v", s)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -39,8 +38,8 @@ type Incomplete struct {
 }
 
 // Count counts what there is in the sessions that q selects. It reads every row of them, but those of
-// a journal that its index knows. If a journal has many rows that the index lacks, Count adds them, and
-// gives note what it does when that takes long.
+// a journal that has a summary. Count keeps the summaries that a journal lacks, and gives note what it
+// does when that takes long.
 func Count(ctx context.Context, src Source, q Query, now time.Time, note func(format string, args ...any)) (Totals, error) {
 	if s, ok := src.(*journalSource); ok {
 		return s.count(ctx, q, now, note)
@@ -76,9 +75,9 @@ func newTotals(src Source) Totals {
 }
 
 // entryOf returns what a session adds, given its line in the list, its requests and its gaps.
-func entryOf(s *Summary, asked []Approval, gaps []string) *index.Entry {
-	e := &index.Entry{
-		Mark: index.Mark{Events: int64(s.Events)}, Start: s.Start.UnixMicro(), End: s.End.UnixMicro(),
+func entryOf(s *Summary, asked []Approval, gaps []string) *entry {
+	e := &entry{
+		Events: int64(s.Events), Start: s.Start.UnixMicro(), End: s.End.UnixMicro(),
 		Errors: int64(s.Errors), Turns: int64(s.Turns), Prompt: s.Tokens.Prompt, Completion: s.Tokens.Completion, Total: s.Tokens.Total,
 		Requests: outcomes(asked), Gaps: gaps,
 	}
@@ -91,17 +90,17 @@ func entryOf(s *Summary, asked []Approval, gaps []string) *index.Entry {
 }
 
 // outcomes returns what came of requests.
-func outcomes(asked []Approval) []index.Request {
-	var out []index.Request
+func outcomes(asked []Approval) []outcome {
+	var out []outcome
 	for i := range asked {
 		a := &asked[i]
-		out = append(out, index.Request{Status: string(a.Status), At: a.RequestedAt, WaitedMS: a.WaitedMS, Waits: a.waits()})
+		out = append(out, outcome{Status: a.Status, At: a.RequestedAt, WaitedMS: a.WaitedMS, Waits: a.waits()})
 	}
 	return out
 }
 
 // add adds what a session comes to, as of now.
-func (t *Totals) add(of record.Session, e *index.Entry, now time.Time) {
+func (t *Totals) add(of record.Session, e *entry, now time.Time) {
 	t.Sessions++
 	t.Rows += e.Events
 	t.Errors += e.Errors
@@ -118,7 +117,7 @@ func (t *Totals) add(of record.Session, e *index.Entry, now time.Time) {
 		if q.Waits && !q.At.IsZero() {
 			q.WaitedMS = max(0, now.Sub(q.At).Milliseconds())
 		}
-		t.Approvals[Status(q.Status)]++
+		t.Approvals[q.Status]++
 		t.LongestMS = max(t.LongestMS, q.WaitedMS)
 	}
 	t.WaitedMS += waited(e.Requests).Milliseconds()

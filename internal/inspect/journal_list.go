@@ -21,9 +21,6 @@ type journalPlace struct {
 	Before int64 `json:"b"`
 }
 
-// chunk is how many sessions are looked through at a time for those that a query selects.
-const chunk = 200
-
 // Sessions reads little of most sessions: where they stand, and of those on the page
 // a line per row.
 func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
@@ -36,13 +33,11 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 	}
 	some := s.listed(&q)
 	if q.Search != "" || len(q.Status) > 0 {
-		hits, known, err := s.hits(ctx, &q, place.Before)
+		hits, err := s.hits(ctx, &q, place.Before)
 		if err != nil {
 			return Page{}, err
 		}
-		if known {
-			some = s.found(hits)
-		}
+		some = s.found(hits)
 	}
 	page := Page{Sessions: []Summary{}}
 	for {
@@ -95,16 +90,13 @@ type some func(ctx context.Context, before int64, wanted int) (list []journal.Se
 // listed looks in all sessions.
 func (s *journalSource) listed(q *Query) some {
 	return func(ctx context.Context, before int64, wanted int) ([]journal.SessionSummary, bool, error) {
-		if q.Search != "" || len(q.Status) > 0 {
-			wanted = chunk
-		}
 		list, err := s.j.Sessions(ctx, journal.SessionsQuery{App: q.App, User: q.User, From: q.From, To: q.To, Before: before, Limit: wanted})
 		return list, len(list) == wanted, err
 	}
 }
 
 // found looks in these sessions. Each stays at the place that it had there, also if it goes on.
-func (s *journalSource) found(hits []journal.MarkedSession) some {
+func (s *journalSource) found(hits []journal.Summary) some {
 	return func(ctx context.Context, _ int64, wanted int) (list []journal.SessionSummary, more bool, err error) {
 		next := hits[:min(wanted, len(hits))]
 		hits = hits[len(next):]

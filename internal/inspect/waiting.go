@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -59,7 +58,7 @@ func (q *request) waitedUntil(now time.Time) time.Time {
 
 // waited returns how long people were waited for, with at least one of the requests open: what
 // overlaps counts once.
-func waited(asked []index.Request) time.Duration {
+func waited(asked []outcome) time.Duration {
 	type wait struct{ from, to time.Time }
 	var waits []wait
 	for _, a := range asked {

@@ -81,8 +81,8 @@ func setEntities(a *safety.Approval, list []approvalEntity) {
 	}
 }
 
-// bind sets the parameters of insert_approval.sql.
-func (r *approvalRow) bind(b *binder) {
+// bind sets the parameters of insert_approval; session is the number of the session.
+func (r *approvalRow) bind(b *binder, session int64) {
 	b.text(r.ID, r.Session.App, r.Session.User, r.Session.ID)
 	b.optional(r.ConfirmationID)
 	b.text(r.CallID, r.Tool, r.Agent, r.InvocationID, r.RunID, r.DecisionNode, r.Answer, r.After, r.TraceID, r.SpanID, r.ArgsDigest)
@@ -97,10 +97,10 @@ func (r *approvalRow) bind(b *binder) {
 	bindState(b, r.Approval, r.consents)
 	b.json(r.notChosen)
 	b.boolean(r.RequesterAuthenticated)
-	b.integer(int64(r.Approvers))
+	b.integer(int64(r.Approvers), session)
 }
 
-// bindUpdate sets the parameters of update_approval.sql.
+// bindUpdate sets the parameters of update_approval.
 func bindUpdate(b *binder, a safety.Approval, consents []byte) {
 	b.text(a.ID)
 	bindState(b, a, consents)
@@ -133,8 +133,8 @@ func bindState(b *binder, a safety.Approval, consents []byte) {
 	b.boolean(a.Overridden)
 }
 
-// scanApproval reads a row of select_approval.sql, select_confirmed.sql or select_approvals.sql, or one of
-// select_approval_state.sql or select_last_approval.sql, which leave out what can be long.
+// scanApproval reads a row of select_approval, select_confirmed or select_approvals, or one of
+// select_approval_state or select_last_approval, which leave out what can be long.
 func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 	a := safety.Approval{
 		ID:              stmt.ColumnText(0),

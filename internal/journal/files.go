@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/adk-contextgraph/contextgraph/internal/index"
 )
 
 // files remembers the database file and its log as they were opened. Data written to a file that
@@ -69,11 +67,10 @@ func (o *openFile) stat() (size int64, err error) {
 	return info.Size(), nil
 }
 
-// Sizes returns the bytes of each file of the journal at path, and of its index, by the name of the
-// file.
+// Sizes returns the bytes of each file of the journal at path, by the name of the file.
 func Sizes(path string) (map[string]int64, error) {
 	sizes := make(map[string]int64)
-	for _, end := range []string{"", "-wal", "-shm", index.Suffix} {
+	for _, end := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + end)
 		switch {
 		case err == nil:

@@ -5,7 +5,6 @@ package journal
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -14,13 +13,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-)
-
-var (
-	//go:embed sql/select_health.sql
-	selectHealthSQL string
-	//go:embed sql/select_destinations.sql
-	selectDestinationsSQL string
 )
 
 // Health is the state of a journal file.

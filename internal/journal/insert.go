@@ -14,31 +14,39 @@ import (
 
 // inserter stores rows and keeps the list of sessions in step with them.
 type inserter struct {
-	conn     *sqlite.Conn
-	sessions map[record.Session]*activity
+	conn *sqlite.Conn
+	last int64 // the seq of the last row
+	// sessions, agents and children are what one transaction adds.
+	sessions map[int64]*activity
 	agents   map[sessionAgent]struct{}
 	children []childOf
+	// numbers are those of sessions, which never change.
+	numbers map[record.Session]int64
 	// known are agents that the file has, as far as version says: the number that SQLite changes
 	// when another connection has written.
 	known   map[sessionAgent]struct{}
 	version int64
 }
 
-// knownAgents bounds the agents that are known. It is more than the sessions that run at once.
-const knownAgents = 1 << 16
+// knownSessions bounds the agents and the sessions that are known. It is more than those that run at once.
+const knownSessions = 1 << 16
 
 // activity is the addition of one transaction to a session.
 type activity struct {
 	first, last, lastSeq, events int64
 }
 
+// sessionAgent is an agent in the session with a number.
 type sessionAgent struct {
-	session record.Session
+	session int64
 	agent   string
 }
 
-// childOf is the session of an agent that ran as a tool, and the session that called it.
-type childOf struct{ parent, child record.Session }
+// childOf is the session of an agent that ran as a tool, and the number of the session that called it.
+type childOf struct {
+	parent int64
+	child  record.Session
+}
 
 // insertResult has the outcome for the rows of one transaction.
 type insertResult struct {
@@ -50,14 +58,18 @@ type insertResult struct {
 func newInserter(conn *sqlite.Conn) *inserter {
 	return &inserter{
 		conn:     conn,
-		sessions: make(map[record.Session]*activity),
+		sessions: make(map[int64]*activity),
 		agents:   make(map[sessionAgent]struct{}),
+		numbers:  make(map[record.Session]int64),
 		known:    make(map[sessionAgent]struct{}),
 	}
 }
 
 // forget is for a transaction that failed, and for one that removed a session.
-func (in *inserter) forget() { clear(in.known) }
+func (in *inserter) forget() {
+	clear(in.numbers)
+	clear(in.known)
+}
 
 // checkKnown forgets the known agents if another connection may have removed one.
 func (in *inserter) checkKnown() error {
@@ -69,8 +81,11 @@ func (in *inserter) checkKnown() error {
 	if err != nil {
 		return err
 	}
-	if version != in.version || len(in.known) > knownAgents {
+	if max(len(in.known), len(in.numbers)) > knownSessions {
 		in.forget()
+	}
+	if version != in.version {
+		clear(in.known)
 	}
 	in.version = version
 	return nil
@@ -85,6 +100,11 @@ func (in *inserter) insert(segs []*segment) (insertResult, error) {
 	var res insertResult
 	if err := in.checkKnown(); err != nil {
 		return res, err
+	}
+	if len(segs) > 0 {
+		if err := in.findLast(); err != nil {
+			return res, err
+		}
 	}
 	stmt, err := in.conn.Prepare(insertEventSQL)
 	if err != nil {
@@ -103,8 +123,12 @@ func (in *inserter) insert(segs []*segment) (insertResult, error) {
 }
 
 func (in *inserter) row(stmt *sqlite.Stmt, e *record.Event, res *insertResult) error {
-	bindEvent(&binder{stmt: stmt}, e)
-	_, err := stmt.Step()
+	session, err := in.number(e.Session())
+	if err != nil {
+		return err
+	}
+	bindEvent(&binder{stmt: stmt}, in.last+1, session, e)
+	_, err = stmt.Step()
 	switch code := sqlite.ErrCode(err).ToPrimary(); {
 	case err == nil:
 	case code == sqlite.ResultTooBig || code == sqlite.ResultConstraint || code == sqlite.ResultMismatch:
@@ -122,36 +146,67 @@ func (in *inserter) row(stmt *sqlite.Stmt, e *record.Event, res *insertResult) e
 		return nil
 	}
 	res.stored++
-	in.note(e, in.conn.LastInsertRowID())
+	in.last++
+	in.note(session, e, in.last)
 	return nil
 }
 
+// findLast reads which row was the last: another process may have written it.
+func (in *inserter) findLast() error {
+	return query(in.conn, selectLastNumberSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+		in.last = stmt.ColumnInt64(0)
+		return nil
+	})
+}
+
+// number returns the number of a session, which gets one here if it has none.
+func (in *inserter) number(s record.Session) (int64, error) {
+	if n, ok := in.numbers[s]; ok {
+		return n, nil
+	}
+	n, err := numberOf(in.conn, s)
+	if err == nil {
+		in.numbers[s] = n
+	}
+	return n, err
+}
+
+// numberOf returns the number of a session, which gets one here if it has none.
+func numberOf(conn *sqlite.Conn, s record.Session) (n int64, err error) {
+	if err := exec(conn, numberSessionSQL, func(b *binder) { b.session(s) }); err != nil {
+		return 0, err
+	}
+	err = query(conn, selectNumberSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
+		n = stmt.ColumnInt64(0)
+		return nil
+	})
+	return n, err
+}
+
 // note remembers what e means for the list of sessions.
-func (in *inserter) note(e *record.Event, seq int64) {
-	key := e.Session()
-	a, ok := in.sessions[key]
+func (in *inserter) note(session int64, e *record.Event, seq int64) {
+	a, ok := in.sessions[session]
 	if !ok {
 		a = &activity{first: e.Timestamp, last: e.Timestamp}
-		in.sessions[key] = a
+		in.sessions[session] = a
 	}
 	a.first, a.last = min(a.first, e.Timestamp), max(a.last, e.Timestamp)
 	a.lastSeq = seq
 	a.events++
 	if e.Agent != "" {
-		if agent := (sessionAgent{key, e.Agent}); !in.has(agent) {
+		if agent := (sessionAgent{session, e.Agent}); !in.has(agent) {
 			in.agents[agent] = struct{}{}
 		}
 	}
 	if child, ran := schema.ChildSession(e); ran {
-		in.children = append(in.children, childOf{key, child})
+		in.children = append(in.children, childOf{session, child})
 	}
 }
 
 func (in *inserter) updateSessions() error {
-	for s, a := range in.sessions {
-		err := exec(in.conn, upsertSessionSQL, func(b *binder) {
-			b.session(s)
-			b.integer(a.first, a.last, a.lastSeq, a.events)
+	for session, a := range in.sessions {
+		err := exec(in.conn, updateSessionSQL, func(b *binder) {
+			b.integer(session, a.first, a.last, a.lastSeq, a.events)
 		})
 		if err != nil {
 			return err
@@ -159,7 +214,7 @@ func (in *inserter) updateSessions() error {
 	}
 	for sa := range in.agents {
 		err := exec(in.conn, insertAgentSQL, func(b *binder) {
-			b.session(sa.session)
+			b.integer(sa.session)
 			b.text(sa.agent)
 		})
 		if err != nil {
@@ -168,11 +223,11 @@ func (in *inserter) updateSessions() error {
 		in.known[sa] = struct{}{}
 	}
 	for _, c := range in.children {
-		err := exec(in.conn, insertChildSQL, func(b *binder) {
-			b.session(c.parent)
-			b.session(c.child)
-		})
+		child, err := in.number(c.child)
 		if err != nil {
+			return err
+		}
+		if err := exec(in.conn, insertChildSQL, func(b *binder) { b.integer(c.parent, child) }); err != nil {
 			return err
 		}
 	}
@@ -184,8 +239,9 @@ func (in *inserter) has(a sessionAgent) bool {
 	return ok
 }
 
-// bindEvent sets the parameters of insert_event.sql.
-func bindEvent(b *binder, e *record.Event) {
+// bindEvent sets the parameters of insert_event.
+func bindEvent(b *binder, seq, session int64, e *record.Event) {
+	b.integer(seq, session)
 	b.text(e.AppName, e.RunID)
 	b.integer(e.RunSeq, e.Timestamp)
 	b.text(e.EventID, e.EventType)

@@ -35,7 +35,11 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 		level = l.j.w.level
 	}
 	return l.write(ctx, what, level, func(conn *sqlite.Conn) error {
-		err := exec(conn, insertApprovalSQL, row.bind)
+		session, err := numberOf(conn, a.Session)
+		if err != nil {
+			return err
+		}
+		err = exec(conn, insertApprovalSQL, func(b *binder) { row.bind(b, session) })
 		if isConstraint(err) {
 			return fmt.Errorf("%w: the id exists, or call %q of run %q or confirmation %q has one, or %q was replaced before", safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID, a.Replaces)
 		}
@@ -83,6 +87,9 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 			return err
 		}
 		err = exec(conn, updateApprovalSQL, func(b *binder) { bindUpdate(b, moved, consents) })
+		if err == nil && moved.State.Final() {
+			err = exec(conn, closeApprovalSQL, func(b *binder) { b.text(moved.ID) })
+		}
 		if err != nil {
 			return err
 		}
@@ -207,7 +214,11 @@ func (l *ledger) write(ctx context.Context, what string, level synchronous, fn f
 	return nil
 }
 
+// addStep adds a step to the history of an approval, after which the session comes to something else.
 func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
+	if err := exec(conn, removeSummaryOfSQL, func(b *binder) { b.text(id) }); err != nil {
+		return err
+	}
 	return exec(conn, insertHistorySQL, func(b *binder) {
 		b.text(id)
 		b.optional(string(s.From))

@@ -83,8 +83,8 @@ func TestHistoryIsAppendOnly(t *testing.T) {
 	for _, statement := range []string{
 		"UPDATE approval_history SET actor = 'mallory'",
 		"DELETE FROM approval_history",
-		"INSERT OR REPLACE INTO approval_history (id, approval_id, to_state) VALUES (1, '" + a.ID + "', 'approved')",
-		"REPLACE INTO approval_history (id, approval_id, to_state) SELECT id, approval_id, 'failed' FROM approval_history",
+		"INSERT OR REPLACE INTO approval_history (id, approval, to_state) VALUES (1048577, 1, 'approved')",
+		"REPLACE INTO approval_history (id, approval, to_state) SELECT id, approval, 'failed' FROM approval_history",
 	} {
 		err := sqlitex.ExecuteTransient(conn, statement, nil)
 		if err == nil || !strings.Contains(err.Error(), "append-only") {

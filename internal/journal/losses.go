@@ -84,11 +84,14 @@ func (q *queue) saved(losses []sessionLoss) {
 // saveLosses adds to the losses in the file, inside the transaction of the caller.
 func saveLosses(conn *sqlite.Conn, losses []sessionLoss) error {
 	for _, l := range losses {
-		err := exec(conn, addLostRowsSQL, func(b *binder) {
-			b.session(l.session)
-			b.integer(int64(l.rows))
-		})
+		session, err := numberOf(conn, l.session)
 		if err != nil {
+			return err
+		}
+		if err := exec(conn, addLostRowsSQL, func(b *binder) { b.integer(session, int64(l.rows)) }); err != nil {
+			return err
+		}
+		if err := exec(conn, removeSummarySQL, func(b *binder) { b.integer(session) }); err != nil {
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func (o *Outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	})
 }
 
-// rows reads rows by a statement with the columns of select_rows.sql.
+// rows reads rows by a statement with the columns of select_rows.
 func (o *Outbox) rows(ctx context.Context, what, text string, maxRows int, maxBytes int64, bind func(*binder)) ([]record.Event, error) {
 	if maxRows <= 0 || maxBytes <= 0 {
 		return nil, fmt.Errorf("journal: %s: at most %d rows of %d bytes: both bounds must be positive", what, maxRows, maxBytes)
@@ -84,7 +84,7 @@ func (o *Outbox) rows(ctx context.Context, what, text string, maxRows int, maxBy
 	return rows, nil
 }
 
-// Columns of select_rows.sql.
+// Columns of select_rows.
 const (
 	columnErrorMessage = 16 + iota
 	columnContent
@@ -93,7 +93,7 @@ const (
 	columnLatency
 )
 
-// scanRow reads a row of select_rows.sql.
+// scanRow reads a row of select_rows.
 func scanRow(stmt *sqlite.Stmt) record.Event {
 	return record.Event{
 		Seq:          stmt.ColumnInt64(0),

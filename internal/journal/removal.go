@@ -42,7 +42,7 @@ type cutoff struct{ begun, untouched time.Time }
 // removal is a session to remove: its rows up to the number to. last is the time of its last row, in
 // microseconds; begun says that a part of it is gone.
 type removal struct {
-	session  record.Session
+	session  int64 // its number
 	to, last int64
 	begun    bool
 }
@@ -77,8 +77,7 @@ func selectRemovable(conn *sqlite.Conn, begun bool, before time.Time, waiting bo
 		b.integer(int64(limit), from)
 	}, func(stmt *sqlite.Stmt) error {
 		list = append(list, removal{
-			session: record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
-			to:      stmt.ColumnInt64(3), last: stmt.ColumnInt64(4), begun: begun,
+			session: stmt.ColumnInt64(0), to: stmt.ColumnInt64(1), last: stmt.ColumnInt64(2), begun: begun,
 		})
 		return nil
 	})
@@ -104,16 +103,16 @@ func removeStep(conn *sqlite.Conn, before cutoff, from int64) (step removalStep,
 		return step, err
 	}
 	step.rows = uint64(rows)
-	err = exec(conn, markRemovalSQL, func(b *binder) {
-		b.session(next.session)
-		b.integer(next.to, rows)
-	})
+	err = exec(conn, markRemovalSQL, func(b *binder) { b.integer(next.session, next.to, rows) })
+	if err == nil {
+		err = exec(conn, removeSummarySQL, func(b *binder) { b.integer(next.session) })
+	}
 	if err != nil || !all {
 		return step, err
 	}
 	step.finished = true
 	for _, text := range []string{removeAgentsSQL, removeChildrenSQL, finishRemovalSQL} {
-		if err := exec(conn, text, func(b *binder) { b.session(next.session) }); err != nil {
+		if err := exec(conn, text, func(b *binder) { b.integer(next.session) }); err != nil {
 			return step, err
 		}
 	}
@@ -124,10 +123,7 @@ func removeStep(conn *sqlite.Conn, before cutoff, from int64) (step removalStep,
 // whether these were all.
 func (r removal) removeRows(conn *sqlite.Conn) (rows int64, all bool, err error) {
 	var seen, bytes, last int64
-	err = query(conn, selectRemovableRowsSQL, func(b *binder) {
-		b.session(r.session)
-		b.integer(r.to, stepRows)
-	}, func(stmt *sqlite.Stmt) error {
+	err = query(conn, selectRemovableRowsSQL, func(b *binder) { b.integer(r.session, r.to, stepRows) }, func(stmt *sqlite.Stmt) error {
 		seen++
 		if bytes < stepBytes {
 			last = stmt.ColumnInt64(0)
@@ -139,10 +135,10 @@ func (r removal) removeRows(conn *sqlite.Conn) (rows int64, all bool, err error)
 	if err != nil || rows == 0 {
 		return 0, true, err
 	}
-	err = exec(conn, removeRowsSQL, func(b *binder) {
-		b.session(r.session)
-		b.integer(last)
-	})
+	err = exec(conn, removeRowsSQL, func(b *binder) { b.integer(r.session, last) })
+	if err == nil {
+		err = exec(conn, markRemovedToSQL, func(b *binder) { b.integer(last) })
+	}
 	return rows, rows == seen && seen < stepRows, err
 }
 

@@ -127,14 +127,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sweep removes what is due at the time now. It also looks at the index when nothing was due: the
-// process that removed something may have ended before it did.
+// sweep removes what is due at the time now and gives free pages back.
 func (r *retention) sweep(ctx context.Context, now time.Time) error {
-	return errors.Join(r.remove(ctx, now), r.journal.PruneIndex(ctx))
-}
-
-// remove removes what is due at the time now and gives free pages back.
-func (r *retention) remove(ctx context.Context, now time.Time) error {
 	var sessions, rows uint64
 	defer func() {
 		if rows+sessions > 0 {

@@ -472,11 +472,11 @@ func TestRetentionBesideAppends(t *testing.T) {
 	sessions := testsize.Rounds(t, 10, 200)
 	j := openJournal(t, nil)
 	alter(t, j, fmt.Sprintf(`WITH RECURSIVE row(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM row WHERE n + 1 < %d)
-		INSERT INTO agent_events (app_name, run_id, run_seq, timestamp, event_id, event_type, session_id, user_id, status, is_truncated)
-		SELECT 'shop', 'r', n, %d, 'old/' || n, 'X', 'old-' || (n / %d), 'ann', 'OK', 0 FROM row`,
+		INSERT INTO agent_events (session, app_name, run_id, run_seq, timestamp, event_id, event_type, session_id, user_id, status, is_truncated)
+		SELECT 1 + n / %[3]d, 'shop', 'r', n, %[2]d, 'old/' || n, 'X', 'old-' || (n / %[3]d), 'ann', 'OK', 0 FROM row`,
 		sessions*rows, sweepTime.Add(-2*day).UnixMicro(), rows))
-	alter(t, j, `INSERT INTO sessions (app_name, user_id, session_id, first_time, last_time, last_seq, events)
-		SELECT app_name, user_id, session_id, min(timestamp), max(timestamp), max(seq), count(*) FROM agent_events GROUP BY 1, 2, 3`)
+	alter(t, j, `INSERT INTO sessions (number, app_name, user_id, session_id, first_time, last_time, last_seq, events)
+		SELECT session, app_name, user_id, session_id, min(timestamp), max(timestamp), max(seq), count(*) FROM agent_events GROUP BY 1`)
 	stop := make(chan struct{})
 	appended := make(chan int64)
 	go func() {
@@ -535,7 +535,7 @@ func wellFormed(tb testing.TB, j *journal.Journal) {
 		tb.Errorf("%d rows refer to nothing", bad)
 	}
 	if bad := selectInt(tb, conn, `SELECT count(*) FROM sessions AS s WHERE events <> (SELECT count(*) FROM agent_events AS e
-		WHERE e.app_name = s.app_name AND e.user_id = s.user_id AND e.session_id = s.session_id)`); bad != 0 {
+		WHERE e.session = s.number)`); bad != 0 {
 		tb.Errorf("the list of sessions is wrong about %d", bad)
 	}
 }
@@ -823,7 +823,7 @@ func TestRetentionLookIsCheap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"USING COVERING INDEX sessions_idle (removing=? AND last_time>? AND last_time<?)", "USING COVERING INDEX approvals_open",
+	for _, want := range []string{"USING COVERING INDEX sessions_idle (removing=? AND last_time>? AND last_time<?)", "USING INDEX approvals_open (session=?)",
 		"USING COVERING INDEX destinations_cursor", "USING COVERING INDEX dead_letters_session",
 		"USING COVERING INDEX child_sessions_child"} {
 		if !strings.Contains(plan.String(), want) {

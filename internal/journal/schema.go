@@ -19,16 +19,10 @@ import (
 const applicationID = 0x6378676a
 
 // schemaVersion is the version of a journal file. Every change of sql/schema.sql raises it.
-const schemaVersion = 13
+const schemaVersion = 14
 
-var (
-	//go:embed sql/schema.sql
-	schemaSQL string
-	//go:embed sql/select_header.sql
-	selectHeaderSQL string
-	//go:embed sql/select_objects.sql
-	selectObjectsSQL string
-)
+//go:embed sql/schema.sql
+var schemaSQL string
 
 // createSchema makes the tables of a new file in one transaction. Another process may do the same at
 // the same time, so the file is checked again under the write lock.

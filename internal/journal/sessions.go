@@ -97,6 +97,18 @@ func scanSummary(stmt *sqlite.Stmt) (SessionSummary, error) {
 	return s, nil
 }
 
+// Session returns a session as it is now. found is false if nothing is left of it.
+func (j *Journal) Session(ctx context.Context, s record.Session) (is SessionSummary, found bool, err error) {
+	err = j.read(ctx, "look up a session", func(conn *sqlite.Conn) error {
+		return query(conn, selectSessionSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) (err error) {
+			found = true
+			is, err = scanSummary(stmt)
+			return err
+		})
+	})
+	return is, found, err
+}
+
 // afterPrefix returns a text behind all texts that begin with prefix.
 func afterPrefix(prefix string) string { return prefix + "\U0010FFFF" }
 

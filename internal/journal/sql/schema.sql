@@ -1,22 +1,78 @@
 -- The schema of a journal. Times are microseconds since the Unix epoch, UTC, unless a column says
 -- otherwise. Columns that hold JSON are TEXT.
 
--- The name of this journal wherever its rows go: 32 hexadecimal digits.
+-- id is the name of this journal wherever its rows go: 32 hexadecimal digits. secret is the key of
+-- digests that only its own programs may recognise. removed_to is the greatest seq of a row that
+-- retention removed: no row gets it, or a smaller one, again.
 CREATE TABLE journal (
-  only INTEGER PRIMARY KEY CHECK (only = 1),
-  id   TEXT NOT NULL
+  only       INTEGER PRIMARY KEY CHECK (only = 1),
+  id         TEXT NOT NULL,
+  secret     BLOB NOT NULL,
+  removed_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
-INSERT INTO journal (only, id) VALUES (1, lower(hex(randomblob(16))));
+INSERT INTO journal (only, id, secret) VALUES (1, lower(hex(randomblob(16))), randomblob(32));
 
 
 -- Rows and sessions
 
+-- What the list of sessions shows, and the number that stands for a session in other tables. The
+-- transaction that adds rows keeps it in step: counting them would read the whole journal. Of a
+-- session that was removed the row stays here, so that whatever is recorded for it later is known to
+-- have lost its beginning.
+CREATE TABLE sessions (
+  number     INTEGER PRIMARY KEY,
+  app_name   TEXT NOT NULL,
+  user_id    TEXT NOT NULL,
+  session_id TEXT NOT NULL,
+  first_time INTEGER NOT NULL DEFAULT 0,
+  last_time  INTEGER NOT NULL DEFAULT 0,
+  last_seq   INTEGER NOT NULL DEFAULT 0,
+  events     INTEGER NOT NULL DEFAULT 0,
+  removed    INTEGER NOT NULL DEFAULT 0, -- how many rows are gone
+  removed_to INTEGER NOT NULL DEFAULT 0, -- the seq up to which rows are gone or on their way out
+  removing   INTEGER NOT NULL DEFAULT 0, -- 1 while some of them are left
+  UNIQUE (app_name, user_id, session_id)
+) STRICT;
+
+-- The list does not show sessions without rows.
+CREATE INDEX sessions_last ON sessions (last_seq) WHERE events > 0;
+
+-- What there is to remove, the session idle for longest first. The numbers that say whether a session
+-- is replicated stand in the index, so that those that wait for it are passed over without reading them.
+CREATE INDEX sessions_idle ON sessions (removing, last_time, last_seq, removed_to, events)
+  WHERE events > 0 OR removing = 1;
+
+CREATE TABLE session_agents (
+  session INTEGER NOT NULL REFERENCES sessions (number),
+  agent   TEXT NOT NULL,
+  PRIMARY KEY (session, agent)
+) STRICT, WITHOUT ROWID;
+
+-- The sessions of agents that ran as tools of a session: a decision in it rests on what they read, so
+-- they are kept as long as it is.
+CREATE TABLE child_sessions (
+  session INTEGER NOT NULL REFERENCES sessions (number),
+  child   INTEGER NOT NULL REFERENCES sessions (number),
+  PRIMARY KEY (session, child)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX child_sessions_child ON child_sessions (child);
+
+-- How many rows of a session were lost before they could be stored. A run of which not one row is
+-- left shows nowhere else.
+CREATE TABLE lost_rows (
+  session INTEGER PRIMARY KEY REFERENCES sessions (number),
+  rows    INTEGER NOT NULL
+) STRICT;
+
 -- One row per step of a run. The 17 columns from timestamp on are those of the warehouse table, in
 -- its order. The journal's own columns stand before them, so that reading them never follows the
--- overflow pages of a large payload.
+-- overflow pages of a large payload. session says with one number what app_name, user_id and
+-- session_id say with three texts, so an index of it is small and grows at its end.
 CREATE TABLE agent_events (
-  seq            INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq            INTEGER PRIMARY KEY,
+  session        INTEGER NOT NULL REFERENCES sessions (number),
   app_name       TEXT NOT NULL,
   run_id         TEXT NOT NULL,
   run_seq        INTEGER NOT NULL,
@@ -39,78 +95,26 @@ CREATE TABLE agent_events (
   is_truncated   INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX agent_events_session ON agent_events (app_name, user_id, session_id, seq);
-
--- What a session is about and where it stands, found without reading the whole of it: the messages
--- of its user, the requests to humans, the answers and the checks.
-CREATE INDEX agent_events_milestones ON agent_events (app_name, user_id, session_id, seq)
-  WHERE event_type IN (
-    'USER_MESSAGE_RECEIVED', 'WORLD_CHANGE_CHECK',
-    'HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED',
-    'HITL_CREDENTIAL_REQUEST', 'HITL_CREDENTIAL_REQUEST_COMPLETED',
-    'HITL_INPUT_REQUEST', 'HITL_INPUT_REQUEST_COMPLETED');
+-- With the types it also finds what a session is about and where it stands without reading its rows:
+-- the messages of its user, the requests to humans, the answers and the checks.
+CREATE INDEX agent_events_session ON agent_events (session, seq, event_type);
 
 -- The rows after which the graph of a session says something new, and whose they are, found without
 -- reading a row.
-CREATE INDEX agent_events_approvals ON agent_events (seq, app_name, user_id, session_id)
+CREATE INDEX agent_events_approvals ON agent_events (seq, session)
   WHERE event_type IN ('HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED', 'WORLD_CHANGE_CHECK');
 
--- What the list of sessions shows. The transaction that adds rows keeps it in step: counting them
--- would read the whole journal. Of a session that was removed the row stays here, so that whatever is
--- recorded for it later is known to have lost its beginning.
-CREATE TABLE sessions (
-  app_name   TEXT NOT NULL,
-  user_id    TEXT NOT NULL,
-  session_id TEXT NOT NULL,
-  first_time INTEGER NOT NULL,
-  last_time  INTEGER NOT NULL,
-  last_seq   INTEGER NOT NULL,
-  events     INTEGER NOT NULL,
-  removed    INTEGER NOT NULL DEFAULT 0, -- how many rows are gone
-  removed_to INTEGER NOT NULL DEFAULT 0, -- the seq up to which rows are gone or on their way out
-  removing   INTEGER NOT NULL DEFAULT 0, -- 1 while some of them are left
-  PRIMARY KEY (app_name, user_id, session_id)
-) STRICT, WITHOUT ROWID;
-
--- The list does not show sessions without rows.
-CREATE INDEX sessions_last ON sessions (last_seq) WHERE events > 0;
-
--- What there is to remove, the session idle for longest first. The numbers that say whether a session
--- is replicated stand in the index, so that those that wait for it are passed over without reading them.
-CREATE INDEX sessions_idle ON sessions (removing, last_time, last_seq, removed_to, events)
-  WHERE events > 0 OR removing = 1;
-
-CREATE TABLE session_agents (
-  app_name   TEXT NOT NULL,
-  user_id    TEXT NOT NULL,
-  session_id TEXT NOT NULL,
-  agent      TEXT NOT NULL,
-  PRIMARY KEY (app_name, user_id, session_id, agent)
-) STRICT, WITHOUT ROWID;
-
--- The sessions of agents that ran as tools of a session: a decision in it rests on what they read, so
--- they are kept as long as it is.
-CREATE TABLE child_sessions (
-  app_name         TEXT NOT NULL,
-  user_id          TEXT NOT NULL,
-  session_id       TEXT NOT NULL,
-  child_app_name   TEXT NOT NULL,
-  child_user_id    TEXT NOT NULL,
-  child_session_id TEXT NOT NULL,
-  PRIMARY KEY (app_name, user_id, session_id, child_app_name, child_user_id, child_session_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX child_sessions_child ON child_sessions (child_app_name, child_user_id, child_session_id);
-
--- How many rows of a session were lost before they could be stored. A run of which not one row is
--- left shows nowhere else.
-CREATE TABLE lost_rows (
-  app_name   TEXT NOT NULL,
-  user_id    TEXT NOT NULL,
-  session_id TEXT NOT NULL,
-  rows       INTEGER NOT NULL,
-  PRIMARY KEY (app_name, user_id, session_id)
-) STRICT, WITHOUT ROWID;
+-- What a session comes to, made of its rows and its approvals by whoever lists sessions. It holds while
+-- the last row of the session has the number last_seq, and until the time until. Whatever else would
+-- change it removes it.
+CREATE TABLE summaries (
+  session  INTEGER PRIMARY KEY REFERENCES sessions (number),
+  last_seq INTEGER NOT NULL,
+  until    INTEGER NOT NULL,
+  status   TEXT NOT NULL,
+  words    BLOB NOT NULL, -- of a search, so that most sessions need not be read for it
+  line     TEXT NOT NULL  -- JSON
+) STRICT;
 
 -- The rules that rows were recorded under. at is when a process last opened the journal with them.
 CREATE TABLE rules (
@@ -125,8 +129,9 @@ CREATE TABLE rules (
 -- One row per request for approval. What is known at the time of the request is never changed.
 -- args, entities, receipt, gaps, not_chosen, difference, consents and report are JSON.
 CREATE TABLE approvals (
-  number                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  number                  INTEGER PRIMARY KEY,
   id                      TEXT NOT NULL UNIQUE,
+  session                 INTEGER NOT NULL REFERENCES sessions (number),
   app_name                TEXT NOT NULL,
   user_id                 TEXT NOT NULL,
   session_id              TEXT NOT NULL,
@@ -158,6 +163,7 @@ CREATE TABLE approvals (
   requested_at            INTEGER,
   expires_at              INTEGER,
   state                   TEXT NOT NULL,
+  open                    INTEGER NOT NULL DEFAULT 1, -- 0 in a state that is final
   consents                TEXT,             -- those who have approved
   approver                TEXT,
   decided_at              INTEGER,
@@ -169,31 +175,27 @@ CREATE TABLE approvals (
   verdict                 TEXT,
   report                  TEXT,
   updated_at              INTEGER,
-  UNIQUE (app_name, user_id, session_id, call_id, run_id)
+  UNIQUE (session, call_id, run_id)
 ) STRICT;
 
-CREATE UNIQUE INDEX approvals_confirmation
-  ON approvals (app_name, user_id, session_id, confirmation_id) WHERE confirmation_id IS NOT NULL;
+CREATE UNIQUE INDEX approvals_confirmation ON approvals (session, confirmation_id) WHERE confirmation_id IS NOT NULL;
 
-CREATE INDEX approvals_session ON approvals (app_name, user_id, session_id, number);
+-- The last request for a call is looked up before another request is made.
+CREATE INDEX approvals_call ON approvals (session, tool, args_digest);
 
--- The approvals that keep their session: those in a state that is not final, until they expire.
-CREATE INDEX approvals_open ON approvals (app_name, user_id, session_id, state, expires_at)
-  WHERE state NOT IN ('rejected', 'expired', 'blocked', 'executed', 'failed');
+-- The approvals that keep their session. The index is written when an approval is made and when it
+-- comes to its end, and not with every change of its state.
+CREATE INDEX approvals_open ON approvals (session) WHERE open = 1;
 
 -- A request is replaced once.
 CREATE UNIQUE INDEX approvals_replaces ON approvals (replaces) WHERE replaces IS NOT NULL;
 
--- The last request for a call, and the last wish for a change, are looked up before another request
--- is made.
-CREATE INDEX approvals_same_call ON approvals (app_name, user_id, session_id, tool, args_digest, number);
-CREATE INDEX approvals_change ON approvals (app_name, user_id, session_id, tool, number) WHERE change IS NOT NULL;
-
 -- What happened to an approval, from its creation on. Rows are added and never changed or removed,
--- whoever asks.
+-- whoever asks. id is the number of the approval times 1048576 (two to the power of 20), plus the
+-- number of the step: so the steps of an approval stand together and need no index.
 CREATE TABLE approval_history (
-  id            INTEGER PRIMARY KEY AUTOINCREMENT,
-  approval_id   TEXT NOT NULL REFERENCES approvals (id),
+  id            INTEGER PRIMARY KEY,
+  approval      INTEGER NOT NULL REFERENCES approvals (number),
   from_state    TEXT,
   to_state      TEXT NOT NULL,
   at            INTEGER,
@@ -204,10 +206,9 @@ CREATE TABLE approval_history (
   verdict       TEXT,
   override      INTEGER NOT NULL, -- whether the step goes on although the check before it failed
   resolved      INTEGER NOT NULL, -- whether the end of what was in doubt is only somebody's word
-  note          TEXT
+  note          TEXT,
+  CHECK (approval = id >> 20)
 ) STRICT;
-
-CREATE INDEX approval_history_approval ON approval_history (approval_id, id);
 
 CREATE TRIGGER approval_history_no_update BEFORE UPDATE ON approval_history
 BEGIN
@@ -249,6 +250,7 @@ CREATE INDEX destinations_cursor ON destinations (cursor);
 CREATE TABLE dead_letters (
   destination INTEGER NOT NULL REFERENCES destinations (id) ON DELETE CASCADE,
   seq         INTEGER NOT NULL,
+  session     INTEGER NOT NULL REFERENCES sessions (number),
   event_id    TEXT NOT NULL,
   app_name    TEXT NOT NULL,
   user_id     TEXT NOT NULL,
@@ -262,7 +264,7 @@ CREATE TABLE dead_letters (
 ) STRICT;
 
 -- A dead letter keeps its session.
-CREATE INDEX dead_letters_session ON dead_letters (app_name, user_id, session_id);
+CREATE INDEX dead_letters_session ON dead_letters (session);
 CREATE INDEX dead_letters_event ON dead_letters (destination, event_id);
 
 
@@ -324,7 +326,7 @@ FROM (
     coalesce(json_extract(thing.value, '$.Confidence'), json_extract(thing.value, '$.confidence')) AS confidence,
     nullif(json_extract(thing.value, '$.ArtifactURI'), '') AS artifact_uri
   FROM agent_events AS e
-  LEFT JOIN approvals AS a ON a.app_name = e.app_name AND a.user_id = e.user_id AND a.session_id = e.session_id
+  LEFT JOIN approvals AS a ON a.session = e.session
     AND a.id = CASE WHEN json_valid(e.attributes) THEN json_extract(e.attributes, '$.adk.approval_id') END
   JOIN json_each(
     coalesce(a.entities, CASE WHEN json_valid(e.content) THEN e.content END),

@@ -1,2 +1,0 @@
-UPDATE destinations SET cursor = ?2
-WHERE id = ?1

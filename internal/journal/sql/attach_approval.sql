@@ -1,2 +1,0 @@
-UPDATE approvals SET confirmation_id = ?2
-WHERE id = ?1 AND state = 'pending' AND confirmation_id IS NULL

@@ -1,1 +1,0 @@
-DELETE FROM dead_letters WHERE destination = ?1 AND event_id = ?2

@@ -1,2 +1,0 @@
--- Its dead letters go with it.
-DELETE FROM destinations WHERE id = ?1

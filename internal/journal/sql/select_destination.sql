@@ -1,2 +1,0 @@
-SELECT id, cursor, owner, lease_until FROM destinations
-WHERE name = ?1

@@ -1,2 +1,0 @@
-SELECT removed, removed_to, removing FROM sessions
-WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3

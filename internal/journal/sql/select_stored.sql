@@ -1,1 +1,0 @@
-SELECT 1 FROM agent_events WHERE event_id = ?1
