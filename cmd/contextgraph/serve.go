@@ -50,8 +50,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the page live from a journal, on this machine",
 		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It
-prints the address to open and runs until Ctrl-C. Meanwhile it keeps the index of the journal
-up to date, by which counts and searches need not read every row.
+prints the address to open and runs until Ctrl-C. Meanwhile it makes the summaries of
+sessions that the journal lacks, by which counts and searches need not read every row.
 
 It is for this machine alone: whoever reaches the address reads every payload without a
 password. --allow-remote takes another address; --host then gives its name in browsers.

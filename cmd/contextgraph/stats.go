@@ -51,10 +51,8 @@ func (a *app) statsCommand() *cobra.Command {
 gaps, rows that a configured dataset has not taken or has refused, requests to humans by
 status, checks by verdict, and the time spent waiting for humans.
 
-What it read of a session it keeps in an index beside the journal, a file with .index at the
-end of its name, unless the journal is small. The first time it reads every row, a million in
-half a minute, and from then on only the sessions that changed. The index has no names and no
-texts. It may be deleted at any time.
+What it read of a session it keeps in the journal as a summary. The first time it reads every
+row, a million in half a minute, and from then on only the sessions that changed.
 
 With --from dataset it asks BigQuery for the checks and the waiting times of the last 30
 days, or of --since. BigQuery bills that.`,

@@ -70,13 +70,12 @@ func rules() []rule {
 		},
 
 		// What keeps.
-		{pkg: "internal/index", link: "modules " + network},
-		{pkg: "internal/journal", imports: "config entity internal/index internal/ratelog internal/schema internal/text record safety", link: outside},
+		{pkg: "internal/journal", imports: "config entity internal/ratelog internal/schema internal/text record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
 		// What people look at.
-		{pkg: "internal/inspect", imports: "entity graphsync internal/index internal/journal internal/schema record safety", link: outside},
+		{pkg: "internal/inspect", imports: "entity graphsync internal/journal internal/schema record safety", link: outside},
 		{pkg: "internal/rowfile", imports: "internal/text record", link: outside + " " + storage},
 		{pkg: "page", imports: "config internal/inspect internal/journal internal/viewer", link: adk + " " + cloud + " database/sql"},
 		{pkg: "internal/answer", imports: "internal/inspect record safety", link: adk + " " + cloud + " database/sql"},

@@ -4,16 +4,13 @@
 package inspect_test
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
@@ -82,19 +79,19 @@ func longJournal(b *testing.B) *journal.Journal {
 	return j
 }
 
-// indexed brings the index of a long journal up to date, and returns its source.
-func indexed(b *testing.B, j *journal.Journal) inspect.Source {
+// summed makes the summaries of a long journal, and returns its source.
+func summed(b *testing.B, j *journal.Journal) inspect.Source {
 	b.Helper()
 	src := inspect.NewJournal(j)
-	if err := inspect.UpdateIndex(b.Context(), src, time.Now()); err != nil {
+	if err := inspect.KeepSummaries(b.Context(), src, time.Now()); err != nil {
 		b.Fatal(err)
 	}
 	return src
 }
 
-// BenchmarkSessions reads the list of a long journal that has an index.
+// BenchmarkSessions reads the list of a long journal that has summaries.
 func BenchmarkSessions(b *testing.B) {
-	src := indexed(b, longJournal(b))
+	src := summed(b, longJournal(b))
 	first, err := src.Sessions(b.Context(), inspect.Query{})
 	if err != nil || len(first.Sessions) != 50 {
 		b.Fatalf("%d sessions, %v", len(first.Sessions), err)
@@ -120,9 +117,9 @@ func BenchmarkSessions(b *testing.B) {
 	}
 }
 
-// BenchmarkCount counts a long journal that has an index, as the command stats does.
+// BenchmarkCount counts a long journal that has summaries, as the command stats does.
 func BenchmarkCount(b *testing.B) {
-	src := indexed(b, longJournal(b))
+	src := summed(b, longJournal(b))
 	for b.Loop() {
 		if _, err := inspect.Count(b.Context(), src, inspect.Query{}, time.Now(), noNote); err != nil {
 			b.Fatal(err)
@@ -130,14 +127,14 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// BenchmarkFillIndex reads every session of a long journal for its index, and writes it.
-func BenchmarkFillIndex(b *testing.B) {
+// BenchmarkSummaries makes and keeps the summary of every session of a long journal.
+func BenchmarkSummaries(b *testing.B) {
 	j := longJournal(b)
 	for b.Loop() {
-		if err := os.Remove(j.Path() + index.Suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			b.Fatal(err)
-		}
-		indexed(b, j)
+		b.StopTimer()
+		alter(b, j.Path(), "DELETE FROM summaries")
+		b.StartTimer()
+		summed(b, j)
 	}
 }
 

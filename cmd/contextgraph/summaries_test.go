@@ -16,12 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeepIndex holds when serve brings the index up to date, and that it stops.
-func TestKeepIndex(t *testing.T) {
+// TestKeepSummaries holds when serve makes the summaries that a journal lacks, and that it stops.
+func TestKeepSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin, log := time.Now(), new(bytes.Buffer)
 		var at []time.Duration
-		stop := keepIndex(t.Context(), func(ctx context.Context) error {
+		stop := keepSummaries(t.Context(), func(ctx context.Context) error {
 			at = append(at, time.Since(begin))
 			if len(at) == 2 {
 				time.Sleep(5 * time.Second) // a long work, after which it rests for 50 s

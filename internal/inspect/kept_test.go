@@ -6,14 +6,10 @@ package inspect_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +22,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
-	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
@@ -205,13 +200,13 @@ func (r *random) step() string {
 		r.open(config.Retention{})
 		return "retention"
 	case 9:
-		if err := inspect.UpdateIndex(ctx, r.src, r.now); err != nil {
+		if err := inspect.KeepSummaries(ctx, r.src, r.now); err != nil {
 			r.Fatal(err)
 		}
 		return "update"
 	case 10:
-		r.emptyIndex()
-		return "a new index"
+		alter(r, r.path, "DELETE FROM summaries")
+		return "no summaries"
 	case 11:
 		store(r, r.j, nil)
 		r.lose()
@@ -230,8 +225,9 @@ func (r *random) lose() {
 		return
 	}
 	s := list[r.IntN(len(list))].Session
-	alter(r, r.path, fmt.Sprintf(`INSERT INTO lost_rows VALUES ('%s', '%s', '%s', 1)
-		ON CONFLICT (app_name, user_id, session_id) DO UPDATE SET rows = rows + 1`, s.App, s.User, s.ID))
+	number := fmt.Sprintf("(SELECT number FROM sessions WHERE app_name = '%s' AND user_id = '%s' AND session_id = '%s')", s.App, s.User, s.ID)
+	alter(r, r.path, "INSERT INTO lost_rows VALUES ("+number+", 1) ON CONFLICT (session) DO UPDATE SET rows = rows + 1")
+	alter(r, r.path, "DELETE FROM summaries WHERE session = "+number)
 }
 
 func alter(tb testing.TB, path, statement string) {
@@ -244,13 +240,6 @@ func alter(tb testing.TB, path, statement string) {
 	conn.SetBusyTimeout(10 * time.Second)
 	if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
 		tb.Fatal(err)
-	}
-}
-
-// emptyIndex makes the next count fill an index, however few rows there are.
-func (r *random) emptyIndex() {
-	if err := index.Write(r.j.Path(), r.j.ID(), index.Index{}); err != nil {
-		r.Fatal(err)
 	}
 }
 
@@ -299,14 +288,14 @@ func (r *random) compare(did []string) {
 		}
 		got, err := inspect.Count(ctx, r.src, q, r.now, noNote)
 		if d := cmp.Diff(want, got); d != "" || err != nil {
-			r.Fatalf("after %q, %v, the count of %+v differs (-rows +index):\n%s", did, err, q, d)
+			r.Fatalf("after %q, %v, the count of %+v differs (-rows +summaries):\n%s", did, err, q, d)
 		}
 	}
 }
 
-// TestIndexAnswersAsTheRows compares the answers with an index and without one, of journals that change
-// at random.
-func TestIndexAnswersAsTheRows(t *testing.T) {
+// TestSummariesAnswerAsTheRows compares the answers with summaries and without them, of journals that
+// change at random.
+func TestSummariesAnswerAsTheRows(t *testing.T) {
 	for seed := range testsize.Seeds(t, 1, 20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := &random{
@@ -315,53 +304,57 @@ func TestIndexAnswersAsTheRows(t *testing.T) {
 			}
 			r.open(config.Retention{})
 			t.Cleanup(func() { _ = r.j.Close(context.WithoutCancel(t.Context())) })
-			r.emptyIndex()
 			var did []string
 			for range 40 {
 				did = append(did, r.step())
 				r.compare(did[max(0, len(did)-5):])
 			}
-			// What retention removed is gone from the file with the next count.
-			x, err := index.Read(r.j.Path(), r.j.ID())
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, err := r.j.Sessions(t.Context(), journal.SessionsQuery{Limit: 1000})
-			if err != nil || len(x.Entries) != len(list) {
-				t.Errorf("the index has %d sessions, the journal %d, %v", len(x.Entries), len(list), err)
-			}
-			data, err := os.ReadFile(r.path + index.Suffix)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, text := range []string{"Question", "Buy ads", "old-"} {
-				if strings.Contains(string(data), text) {
-					t.Errorf("the index has %q in it", text)
-				}
+			// What retention removed is gone.
+			kept := count(t, r.path, "SELECT count(*) FROM summaries")
+			if left := count(t, r.path, "SELECT count(*) FROM sessions WHERE events > 0"); kept > left {
+				t.Errorf("%d summaries of %d sessions", kept, left)
 			}
 		})
 	}
 }
 
-// TestIndexIsRead holds that the rows of sessions that the index knows are not read: here they are gone
-// or changed behind its back.
-func TestIndexIsRead(t *testing.T) {
-	j := openJournal(t)
-	store(t, j, sessions(t, 40))
-	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+// count returns the number that a query returns.
+func count(t *testing.T, path, query string) (n int) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer conn.Close()
+	err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		n = s.ColumnInt(0)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestSummariesAreRead holds that the rows of sessions with a summary are not read: here they are gone or
+// changed behind its back.
+func TestSummariesAreRead(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, sessions(t, 40))
 	src, now := inspect.NewJournal(j), time.Now()
 	want, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
 	if err != nil || want.Rows == 0 {
 		t.Fatalf("%+v, %v", want, err)
 	}
-	file, err := os.Stat(j.Path() + index.Suffix)
-	if err != nil {
-		t.Fatal(err)
-	}
 	of := func(s inspect.Status) int {
 		page, err := src.Sessions(t.Context(), inspect.Query{Status: []inspect.Status{s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Sessions)
+	}
+	search := func() int {
+		page, err := src.Sessions(t.Context(), inspect.Query{Search: "a zebra"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,44 +367,26 @@ func TestIndexIsRead(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v, the count differs (-before +after):\n%s", err, d)
 	}
-	if again, err := os.Stat(j.Path() + index.Suffix); err != nil || !os.SameFile(file, again) {
-		t.Errorf("an index that says the same was written again, %v", err)
-	}
 	if n := of(inspect.StatusNone); n != none {
 		t.Errorf("%d sessions without a request, whose rows need not be read, want %d", n, none)
-	}
-	search := func() int {
-		page, err := src.Sessions(t.Context(), inspect.Query{Search: "a zebra"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(page.Sessions)
 	}
 	if n := search(); n != 0 {
 		t.Errorf("%d sessions are found, whose rows need not be read", n)
 	}
-	if err := os.Remove(j.Path() + index.Suffix); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, j.Path(), "DELETE FROM summaries")
 	if n := search(); n != 1 {
-		t.Errorf("%d sessions are found without an index, want 1", n)
+		t.Errorf("%d sessions are found without summaries, want 1", n)
 	}
 	if again, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote); err != nil || again.Errors == want.Errors {
-		t.Errorf("%+v, %v: without an index the rows count", again, err)
-	}
-	if _, err := os.Stat(j.Path() + index.Suffix); err == nil {
-		t.Error("a journal of few rows got an index")
+		t.Errorf("%+v, %v: without summaries the rows count", again, err)
 	}
 }
 
-// TestRemovedWhileTheIndexIsFilled holds that an index does not keep a session that was removed after it
-// was read.
-func TestRemovedWhileTheIndexIsFilled(t *testing.T) {
+// TestSummaryThatComesTooLate holds that what was read of a session is not kept if the session has
+// changed by then.
+func TestSummaryThatComesTooLate(t *testing.T) {
 	j := openJournal(t)
 	store(t, j, sessions(t, 5))
-	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
-		t.Fatal(err)
-	}
 	src, looks := inspect.NewJournal(j), 0
 	inspect.SetClock(src, func() time.Time {
 		if looks++; looks == 5 { // once before the first session, and after each
@@ -424,27 +399,37 @@ func TestRemovedWhileTheIndexIsFilled(t *testing.T) {
 	if err != nil || got.Sessions != 5 || looks < 5 {
 		t.Errorf("%d sessions, %d looks, %v: the session should be there until the fourth is read", got.Sessions, looks, err)
 	}
-	x, err := index.Read(j.Path(), j.ID())
-	if err != nil || len(x.Entries) != 4 {
-		t.Errorf("the index has %d entries, %v, want 4", len(x.Entries), err)
+	if n := count(t, j.Path(), "SELECT count(*) FROM summaries"); n != 4 {
+		t.Errorf("%d summaries, want 4", n)
 	}
-	// The process that removed another one ended before it looked at the index.
-	alter(t, j.Path(), `UPDATE sessions SET events = 0 WHERE session_id = 's-00002'`)
-	if got, err = inspect.Count(t.Context(), src, inspect.Query{}, epoch, noNote); err != nil || got.Sessions != 3 {
-		t.Errorf("%d sessions, %v, want 3", got.Sessions, err)
-	}
-	if x, err = index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 3 {
-		t.Errorf("the index has %d entries, %v, want 3", len(x.Entries), err)
+	if got, err = inspect.Count(t.Context(), src, inspect.Query{}, epoch, noNote); err != nil || got.Sessions != 4 {
+		t.Errorf("%d sessions, %v, want 4", got.Sessions, err)
 	}
 }
 
-// TestIndexFilledAtOnce fills the index of a journal several times at once.
-func TestIndexFilledAtOnce(t *testing.T) {
+// TestSummariesThatCannotBeKept holds that nothing is wrong for lack of them, and that people hear of it.
+func TestSummariesThatCannotBeKept(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, sessions(t, 5))
+	alter(t, j.Path(), "DROP TABLE summaries")
+	alter(t, j.Path(), "CREATE VIEW summaries AS SELECT number AS session, 0 AS last_seq, 0 AS until, '' AS status, x'' AS words, '' AS line FROM sessions WHERE 0")
+	src, notes := inspect.NewJournal(j), ""
+	got, err := inspect.Count(t.Context(), src, inspect.Query{}, epoch, func(format string, args ...any) { notes += fmt.Sprintf(format, args...) })
+	if err != nil || got.Sessions != 5 {
+		t.Errorf("%d sessions, %v, want 5", got.Sessions, err)
+	}
+	if !strings.Contains(notes, "cannot be kept") {
+		t.Errorf("notes %q", notes)
+	}
+	if err := inspect.KeepSummaries(t.Context(), src, epoch); err == nil {
+		t.Error("nothing is said")
+	}
+}
+
+// TestSummariesMadeAtOnce makes the summaries of a journal several times at once.
+func TestSummariesMadeAtOnce(t *testing.T) {
 	j := openJournal(t)
 	store(t, j, sessions(t, 20))
-	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
-		t.Fatal(err)
-	}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -458,19 +443,16 @@ func TestIndexFilledAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if x, err := index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 20 {
-		t.Errorf("the index has %d entries, %v, want 20", len(x.Entries), err)
+	if n := count(t, j.Path(), "SELECT count(*) FROM summaries"); n != 20 {
+		t.Errorf("%d summaries, want 20", n)
 	}
 }
 
-// TestRunThatEndsByTime holds that an entry about a run under way does not count when the run counts as
+// TestRunThatEndsByTime holds that a summary about a run under way does not count when the run counts as
 // ended, which no row says.
 func TestRunThatEndsByTime(t *testing.T) {
 	j := openJournal(t)
 	store(t, j, newScript(t).start("r1").row(record.InvocationStarting, "root1", "").rows)
-	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
-		t.Fatal(err)
-	}
 	src, now := inspect.NewJournal(j), epoch
 	inspect.SetClock(src, func() time.Time { return now })
 	for _, tt := range []struct {
@@ -482,139 +464,5 @@ func TestRunThatEndsByTime(t *testing.T) {
 		if err != nil || len(got.Incomplete) != tt.incomplete {
 			t.Errorf("after %v: incomplete are %v, %v, want %d", tt.after, got.Incomplete, err, tt.incomplete)
 		}
-	}
-}
-
-// TestIndexOfACopy holds that an index does not speak for a journal that was replaced by an older copy of
-// itself and went on.
-func TestIndexOfACopy(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.db")
-	open := func() *journal.Journal {
-		j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return j
-	}
-	shut := func(j *journal.Journal) {
-		if err := j.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	row := func(id string, at int64, status string) []record.Event {
-		return []record.Event{{
-			EventID: id, EventType: record.StateDelta, Status: status, AppName: "a", UserID: "u", SessionID: id, Timestamp: at,
-		}}
-	}
-	errorsOf := func(j *journal.Journal) int64 {
-		got, err := inspect.Count(t.Context(), inspect.NewJournal(j), inspect.Query{}, time.Now(), noNote)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got.Errors
-	}
-	j := open()
-	store(t, j, row("s-1", 1, record.StatusOK))
-	shut(j)
-	copied, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j = open()
-	store(t, j, row("s-2", 2, record.StatusError))
-	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
-		t.Fatal(err)
-	}
-	if n := errorsOf(j); n != 1 {
-		t.Errorf("%d errors, want 1", n)
-	}
-	shut(j)
-	if err := os.WriteFile(path, copied, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	j = open()
-	defer shut(j)
-	store(t, j, row("s-3", 3, record.StatusOK))
-	if n := errorsOf(j); n != 0 {
-		t.Errorf("%d errors, want none: they are in rows that the copy does not have", n)
-	}
-}
-
-// TestIndexThatCannotBeUsed holds that nothing is wrong for lack of an index, that what stands in its
-// place is replaced, and that people hear if it cannot be.
-func TestIndexThatCannotBeUsed(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		put  func(path string) error
-		note string
-	}{
-		{"an empty file", func(path string) error { return os.WriteFile(path, nil, 0o600) }, ""},
-		{"a file of something else", func(path string) error { return os.WriteFile(path, []byte("something else"), 0o600) }, ""},
-		{"a file that everybody may read", func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o644)) }, ""},
-		{"that of a journal that was here before", func(path string) error {
-			return index.Write(strings.TrimSuffix(path, index.Suffix), "another", index.Index{Step: 1 << 40, Entries: []*index.Entry{{Mark: index.Mark{LastSeq: 1}}}})
-		}, ""},
-		{"a link to nothing", func(path string) error { return os.Symlink("nothing", path) }, ""},
-		{"a folder", func(path string) error { return os.Mkdir(path, 0o700) }, "the index cannot be written"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			j := openJournal(t)
-			store(t, j, sessions(t, 5))
-			if err := tt.put(j.Path() + index.Suffix); err != nil {
-				if runtime.GOOS == "windows" {
-					t.Skip(err) // links need a right there
-				}
-				t.Fatal(err)
-			}
-			src, notes := inspect.NewJournal(j), ""
-			got, err := inspect.Count(t.Context(), src, inspect.Query{}, time.Now(), func(format string, args ...any) { notes += fmt.Sprintf(format, args...) })
-			if err != nil || got.Sessions != 5 {
-				t.Errorf("%d sessions, %v, want 5", got.Sessions, err)
-			}
-			if notes != tt.note && (tt.note == "" || !strings.Contains(notes, tt.note)) {
-				t.Errorf("notes %q, want %q", notes, tt.note)
-			}
-			x, err := index.Read(j.Path(), j.ID())
-			if tt.note == "" && (err != nil || len(x.Entries) != 5) {
-				t.Errorf("the index has %d entries, %v, want 5", len(x.Entries), err)
-			}
-			if err := inspect.UpdateIndex(t.Context(), src, time.Now()); (err != nil) != (tt.note != "") {
-				t.Errorf("an update: %v", err)
-			}
-		})
-	}
-}
-
-// TestIndexOfAnEmptyJournal holds that a journal without rows does not keep the index of another one.
-func TestIndexOfAnEmptyJournal(t *testing.T) {
-	j := openJournal(t)
-	if err := index.Write(j.Path(), "another", index.Index{Entries: []*index.Entry{{Mark: index.Mark{LastSeq: 1}}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := inspect.UpdateIndex(t.Context(), inspect.NewJournal(j), time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	if x, err := index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 0 {
-		t.Errorf("the index has %d entries, %v", len(x.Entries), err)
-	}
-}
-
-// TestManyRowsGetAnIndex fills the index of a journal of many rows, and says so.
-func TestManyRowsGetAnIndex(t *testing.T) {
-	j := openJournal(t)
-	var rows []record.Event
-	for i := range 10_000 {
-		rows = append(rows, record.Event{
-			EventID: fmt.Sprint(i), EventType: record.StateDelta, Status: record.StatusOK, Timestamp: int64(i + 1), AppName: "a", UserID: "u", SessionID: fmt.Sprint(i / 1000),
-		})
-	}
-	store(t, j, rows)
-	if err := inspect.UpdateIndex(t.Context(), inspect.NewJournal(j), time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	x, err := index.Read(j.Path(), j.ID())
-	if err != nil || len(x.Entries) != 10 {
-		t.Errorf("%d entries, %v, want 10", len(x.Entries), err)
 	}
 }
