@@ -324,7 +324,7 @@ func (in *Instance) Approvals(ctx context.Context, s record.Session) ([]safety.A
 		return nil, ErrDisabled
 	}
 	in.used.Store(true)
-	return in.journal.Ledger().List(ctx, s)
+	return in.journal.Ledger().List(ctx, safety.Query{Session: s})
 }
 
 // JournalPath returns the file of the journal, "" when recording is off.

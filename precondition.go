@@ -35,7 +35,7 @@ func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID st
 	if in.guard == nil {
 		return ErrDisabled
 	}
-	a, err := in.journal.Ledger().Get(ctx, approvalID)
+	a, err := safety.Get(ctx, in.journal.Ledger(), approvalID)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (in *Instance) History(ctx context.Context, s record.Session, approvalID st
 		return nil, ErrDisabled
 	}
 	l := in.journal.Ledger()
-	a, err := l.Get(ctx, approvalID)
+	a, err := safety.Get(ctx, l, approvalID)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 	if !r.Chained {
 		return Approval{}, nil
 	}
-	last, err := g.ledger.Last(ctx, r.Session, r.Tool, digest, r.InvocationID)
+	last, err := g.last(ctx, &r, digest)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return g.changed(ctx, r)
@@ -75,10 +75,45 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 	return g.earlier(ctx, r, last.ID)
 }
 
+// last returns the latest request of the session for the call of r, whoever asked. One that was rejected
+// in the invocation of r goes before later ones. [ErrNotFound] if there is none.
+func (g *Guard) last(ctx context.Context, r *Request, digest string) (Approval, error) {
+	list, err := g.ledger.List(ctx, Query{Session: r.Session, Tool: r.Tool, ArgsDigest: digest, Brief: true})
+	if err != nil {
+		return Approval{}, err
+	}
+	if len(list) == 0 {
+		return Approval{}, ErrNotFound
+	}
+	for _, a := range slices.Backward(list) {
+		if a.State == StateRejected && r.sameTurn(a) {
+			return a, nil
+		}
+	}
+	return list[len(list)-1], nil
+}
+
+// lastChange returns the latest request of the session for the tool of r that a person rejected with a
+// wish for a change, and that no other one replaces. [ErrNotFound] if there is none.
+func (g *Guard) lastChange(ctx context.Context, r *Request) (Approval, error) {
+	list, err := g.ledger.List(ctx, Query{Session: r.Session, Tool: r.Tool, Brief: true})
+	if err != nil {
+		return Approval{}, err
+	}
+	replaced := make(map[string]bool)
+	for _, a := range slices.Backward(list) {
+		replaced[a.Replaces] = true
+		if a.State == StateRejected && a.Change != "" && !replaced[a.ID] {
+			return a, nil
+		}
+	}
+	return Approval{}, ErrNotFound
+}
+
 // changed returns the request for the tool of r that a person rejected with a wish for a change, if
 // nothing has replaced it yet.
 func (g *Guard) changed(ctx context.Context, r Request) (Approval, error) {
-	last, err := g.ledger.LastChange(ctx, r.Session, r.Tool)
+	last, err := g.lastChange(ctx, &r)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Approval{}, nil

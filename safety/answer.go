@@ -238,7 +238,8 @@ func (g *Guard) Find(ctx context.Context, s Session, confirmationID string) (a A
 		return Approval{}, errNilGuard
 	}
 	defer rescue(&err)
-	if a, err = g.ledger.Find(ctx, s, confirmationID); err == nil && (a.Session != s || a.ConfirmationID != confirmationID) {
+	a, err = one(ctx, g.ledger, Query{Session: s, ConfirmationID: confirmationID})
+	if err == nil && (confirmationID == "" || a.Session != s || a.ConfirmationID != confirmationID) {
 		err = ErrNotFound
 	}
 	if err != nil {

@@ -129,7 +129,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
 		// Another call was faster. The refusal is about its request.
-		last, _ := g.ledger.Last(ctx, r.Session, r.Tool, sum, r.InvocationID)
+		last, _ := g.last(ctx, &r, sum)
 		return a, r.refuse(CodeAsked, cmp.Or(last.ID, old.ID), err, "A person is being asked for this very call of %s already.", r.Tool)
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
@@ -151,7 +151,7 @@ func (g *Guard) Attach(ctx context.Context, approvalID, confirmationID string) (
 	}
 	err = g.ledger.Attach(ctx, approvalID, confirmationID)
 	if errors.Is(err, ErrConflict) {
-		if a, getErr := g.ledger.Get(ctx, approvalID); getErr == nil && a.ID == approvalID && a.ConfirmationID == confirmationID {
+		if a, getErr := Get(ctx, g.ledger, approvalID); getErr == nil && a.ID == approvalID && a.ConfirmationID == confirmationID {
 			return nil
 		}
 	}

@@ -43,23 +43,6 @@ type Ledger interface {
 	// confirmation, if the confirmation is empty, or if another approval of the
 	// session has it.
 	Attach(ctx context.Context, id, confirmationID string) error
-	// Find returns the approval a confirmation of a session belongs to;
-	// ErrNotFound if none does, or if confirmationID is empty.
-	Find(ctx context.Context, s Session, confirmationID string) (Approval, error)
-	// FindCall returns the approvals asked for one call, oldest first.
-	FindCall(ctx context.Context, s Session, callID string) ([]Approval, error)
-	// LastChange returns the latest approval of a session for a tool that was rejected with a
-	// [Approval.Change] and that no other approval replaces. ErrNotFound if there is none. The long
-	// parts of the result may be empty.
-	LastChange(ctx context.Context, s Session, tool string) (Approval, error)
-	// Last returns the latest approval of a session for a tool and arguments with the digest,
-	// whoever asked for it. One that was rejected in the invocation goes before later ones.
-	// ErrNotFound if there is none. The long parts of the result may be empty.
-	Last(ctx context.Context, s Session, tool, argsDigest, invocationID string) (Approval, error)
-	// Get returns the approval with the id; ErrNotFound if there is none.
-	Get(ctx context.Context, id string) (Approval, error)
-	// List returns the approvals of a session, oldest first.
-	List(ctx context.Context, s Session) ([]Approval, error)
 	// Transition changes an approval as [Transition.Apply] says, as one atomic compare-and-set, and
 	// adds the steps to its history in the same transaction. It returns the changed approval; its
 	// long parts may be empty. Of the long parts, a transition changes only the Report, and only if
@@ -69,6 +52,47 @@ type Ledger interface {
 	// ([Approval.FirstStep]), then its transitions. ErrNotFound if there is no such approval. Steps are
 	// never changed or removed.
 	History(ctx context.Context, id string) ([]Step, error)
+	// List returns the approvals that q selects, oldest first.
+	List(ctx context.Context, q Query) ([]Approval, error)
+}
+
+// Query selects approvals of a [Ledger]: those that have what each field says that is set. The zero
+// value selects none.
+type Query struct {
+	// ID selects one, of any session.
+	ID string
+	// Session selects those of a session.
+	Session Session
+	// ConfirmationID, Tool and ArgsDigest select among those of the session: the one with a
+	// confirmation, those for a tool, and for arguments with the digest.
+	ConfirmationID   string
+	Tool, ArgsDigest string
+	// Brief says that the long parts of the result may be empty.
+	Brief bool
+}
+
+// Selects reports whether q selects a. It is for implementations.
+func (q *Query) Selects(a *Approval) bool {
+	is := func(want, have string) bool { return want == "" || want == have }
+	return (q.ID != "" || q.Session != Session{}) && is(q.ID, a.ID) && (q.Session == Session{} || q.Session == a.Session) &&
+		is(q.ConfirmationID, a.ConfirmationID) && is(q.Tool, a.Tool) && is(q.ArgsDigest, a.ArgsDigest)
+}
+
+// Get returns the approval with an id; an error that is [ErrNotFound] if the ledger has none.
+func Get(ctx context.Context, l Ledger, id string) (Approval, error) {
+	return one(ctx, l, Query{ID: id})
+}
+
+// one returns the oldest approval that q selects; [ErrNotFound] if there is none.
+func one(ctx context.Context, l Ledger, q Query) (Approval, error) {
+	found, err := l.List(ctx, q)
+	if err != nil {
+		return Approval{}, err
+	}
+	if len(found) == 0 {
+		return Approval{}, ErrNotFound
+	}
+	return found[0], nil
 }
 
 // Step is one entry in the history of an approval. The first has an empty From.

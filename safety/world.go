@@ -166,7 +166,7 @@ func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
 		return Report{}, errNilGuard
 	}
 	defer rescueReport(&r, &err)
-	approvals, listErr := g.ledger.List(ctx, s)
+	approvals, listErr := g.ledger.List(ctx, Query{Session: s})
 	var open Approval
 	for _, a := range approvals {
 		if a.Session == s && a.State.Open() {
@@ -217,7 +217,7 @@ func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Re
 
 // get loads an approval of a session. One of another session is not found.
 func (g *Guard) get(ctx context.Context, s Session, id string) (Approval, error) {
-	a, err := g.ledger.Get(ctx, id)
+	a, err := Get(ctx, g.ledger, id)
 	if err != nil {
 		return Approval{}, fmt.Errorf("loading approval %q: %w", id, err)
 	}

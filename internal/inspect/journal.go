@@ -72,7 +72,7 @@ func (s *journalSource) requested(ctx context.Context, of record.Session, id str
 func (s *journalSource) Record(ctx context.Context, key record.Session) (Record, error) {
 	r := Record{Session: key, History: make(map[string][]safety.Step)}
 	var err error
-	if r.Approvals, err = s.j.Ledger().List(ctx, key); err != nil {
+	if r.Approvals, err = s.j.Ledger().List(ctx, safety.Query{Session: key}); err != nil {
 		return Record{}, err
 	}
 	for _, a := range r.Approvals {

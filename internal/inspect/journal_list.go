@@ -177,7 +177,7 @@ func (s *journalSource) asked(ctx context.Context, of record.Session, now time.T
 	if err != nil {
 		return nil, nil, err
 	}
-	ledger, err := s.j.Ledger().List(ctx, of)
+	ledger, err := s.j.Ledger().List(ctx, safety.Query{Session: of})
 	if err != nil {
 		return nil, nil, err
 	}

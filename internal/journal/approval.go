@@ -133,8 +133,7 @@ func bindState(b *binder, a safety.Approval, consents []byte) {
 	b.boolean(a.Overridden)
 }
 
-// scanApproval reads a row of select_approval, select_confirmed or select_approvals, or one of
-// select_approval_state or select_last_approval, which leave out what can be long.
+// scanApproval reads a row of select_approvals.
 func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 	a := safety.Approval{
 		ID:              stmt.ColumnText(0),

@@ -82,7 +82,7 @@ func FuzzApproval(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, err = j.Ledger().Get(t.Context(), a.ID); err != nil {
+		if a, err = safety.Get(t.Context(), j.Ledger(), a.ID); err != nil {
 			t.Fatal(err)
 		}
 		name := columns[int(column)%len(columns)]
@@ -93,12 +93,12 @@ func FuzzApproval(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := j.Ledger().Get(t.Context(), a.ID)
+		got, err := safety.Get(t.Context(), j.Ledger(), a.ID)
 		if err != nil && got.ID != "" {
 			t.Errorf("%s = %q: an approval beside %v", name, value, err)
 		}
-		_, _ = j.Ledger().List(t.Context(), a.Session)
-		_, _ = j.Ledger().FindCall(t.Context(), a.Session, a.CallID)
+		_, _ = j.Ledger().List(t.Context(), safety.Query{Session: a.Session})
+		_, _ = j.Ledger().List(t.Context(), safety.Query{Session: a.Session})
 
 		permit, report, _ := guard.Permit(t.Context(), safety.Execution{
 			Session: a.Session, ApprovalID: a.ID, CallID: a.CallID, Tool: a.Tool, Agent: a.Agent, RunID: "run", Args: args,

@@ -111,7 +111,7 @@ func TestDamagedFiles(t *testing.T) {
 			s := safety.Session{App: "app", User: "user", ID: "session"}
 			j.Count(ctx)
 			j.Events(ctx, s)
-			j.Ledger().List(ctx, s)
+			j.Ledger().List(ctx, safety.Query{Session: s})
 			j.Sessions(ctx, SessionsQuery{})
 			j.Close(ctx)
 		}

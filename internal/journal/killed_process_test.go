@@ -192,7 +192,7 @@ func checkRecovered(t *testing.T, path string, level config.Durability, run stri
 		}
 	}
 	for _, id := range acked.approvals {
-		if a, err := j.Ledger().Get(t.Context(), id); err != nil || a.State != safety.StatePending {
+		if a, err := safety.Get(t.Context(), j.Ledger(), id); err != nil || a.State != safety.StatePending {
 			t.Errorf("%s: approval %s is %q, %v; it was acknowledged", run, id, a.State, err)
 		}
 	}

@@ -53,7 +53,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 // Attach names the confirmation of a pending approval, once.
 func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), syncFull, func(conn *sqlite.Conn) error {
-		a, err := getApproval(conn, selectApprovalStateSQL, id)
+		a, err := stateOf(conn, id)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
 	var moved safety.Approval
 	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), syncFull, func(conn *sqlite.Conn) error {
-		a, err := getApproval(conn, selectApprovalStateSQL, t.ID)
+		a, err := stateOf(conn, t.ID)
 		if err != nil {
 			return err
 		}
@@ -106,74 +106,30 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 	return moved, nil
 }
 
-// Last returns the approval that was asked for last for a call, without what can be long.
-func (l *ledger) Last(ctx context.Context, s safety.Session, tool, argsDigest, invocationID string) (a safety.Approval, err error) {
-	err = l.j.read(ctx, fmt.Sprintf("last approval of %q", tool), func(conn *sqlite.Conn) error {
-		a, err = oneApproval(conn, selectLastApprovalSQL, func(b *binder) {
-			b.text(s.App, s.User, s.ID, tool, argsDigest, invocationID)
-		})
-		return err
-	})
-	return a, err
-}
-
-// LastChange returns the last approval for a tool that a person wants to be different.
-func (l *ledger) LastChange(ctx context.Context, s safety.Session, tool string) (a safety.Approval, err error) {
-	err = l.j.read(ctx, fmt.Sprintf("last change of %q", tool), func(conn *sqlite.Conn) error {
-		a, err = oneApproval(conn, selectLastChangeSQL, func(b *binder) { b.text(s.App, s.User, s.ID, tool) })
-		return err
-	})
-	return a, err
-}
-
-// Get returns the approval with the id.
-func (l *ledger) Get(ctx context.Context, id string) (a safety.Approval, err error) {
-	err = l.j.read(ctx, fmt.Sprintf("approval %q", id), func(conn *sqlite.Conn) error {
-		a, err = getApproval(conn, selectApprovalSQL, id)
-		return err
-	})
-	return a, err
-}
-
-// Find returns the approval of a confirmation.
-func (l *ledger) Find(ctx context.Context, s safety.Session, confirmationID string) (a safety.Approval, err error) {
-	if confirmationID == "" {
-		return a, fmt.Errorf("journal: a confirmation without an id: %w", safety.ErrNotFound)
-	}
-	err = l.j.read(ctx, fmt.Sprintf("confirmation %q", confirmationID), func(conn *sqlite.Conn) error {
-		a, err = oneApproval(conn, selectConfirmedSQL, func(b *binder) { b.text(s.App, s.User, s.ID, confirmationID) })
-		return err
-	})
-	return a, err
-}
-
-// FindCall returns the approvals asked for one call, oldest first.
-func (l *ledger) FindCall(ctx context.Context, s safety.Session, callID string) ([]safety.Approval, error) {
-	return l.list(ctx, s, func(b *binder) { b.text(callID) })
-}
-
-// List returns the approvals of a session, oldest first.
-func (l *ledger) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
-	return l.list(ctx, s, func(b *binder) { b.null() })
-}
-
-// list returns approvals of a session; bind sets the call to look for, NULL for any.
-func (l *ledger) list(ctx context.Context, s safety.Session, bind func(*binder)) ([]safety.Approval, error) {
+// List returns the approvals that q selects, oldest first.
+func (l *ledger) List(ctx context.Context, q safety.Query) ([]safety.Approval, error) {
 	var out []safety.Approval
-	err := l.j.read(ctx, "list approvals", func(conn *sqlite.Conn) error {
-		return query(conn, selectApprovalsSQL, func(b *binder) {
-			b.text(s.App, s.User, s.ID)
-			bind(b)
-		}, func(stmt *sqlite.Stmt) error {
-			a, err := scanApproval(stmt)
-			out = append(out, a)
-			return err
-		})
+	err := l.j.read(ctx, "list approvals", func(conn *sqlite.Conn) (err error) {
+		out, err = listApprovals(conn, q)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
+}
+
+// listApprovals returns the approvals that q selects, oldest first.
+func listApprovals(conn *sqlite.Conn, q safety.Query) (list []safety.Approval, err error) {
+	err = query(conn, selectApprovalsSQL, func(b *binder) {
+		b.session(q.Session)
+		b.text(q.ID, q.ConfirmationID, q.Tool, q.ArgsDigest)
+		b.boolean(q.Brief)
+	}, func(stmt *sqlite.Stmt) error {
+		a, err := scanApproval(stmt)
+		if err == nil && q.Selects(&a) {
+			list = append(list, a)
+		}
+		return err
+	})
+	return list, err
 }
 
 // History returns what happened to an approval, oldest first.
@@ -231,23 +187,16 @@ func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
 	})
 }
 
-// getApproval reads the approval with an id by a statement; ErrNotFound if there is none.
-func getApproval(conn *sqlite.Conn, text, id string) (safety.Approval, error) {
-	return oneApproval(conn, text, func(b *binder) { b.text(id) })
-}
-
-// oneApproval reads the approval that a statement returns; ErrNotFound if there is none.
-func oneApproval(conn *sqlite.Conn, text string, bind func(*binder)) (a safety.Approval, err error) {
-	found := false
-	err = query(conn, text, bind, func(stmt *sqlite.Stmt) error {
-		found = true
-		a, err = scanApproval(stmt)
-		return err
-	})
-	if err == nil && !found {
-		err = safety.ErrNotFound
+// stateOf reads an approval without its long parts; ErrNotFound if there is none with the id.
+func stateOf(conn *sqlite.Conn, id string) (safety.Approval, error) {
+	list, err := listApprovals(conn, safety.Query{ID: id, Brief: true})
+	if err != nil {
+		return safety.Approval{}, err
 	}
-	return a, err
+	if len(list) == 0 {
+		return safety.Approval{}, safety.ErrNotFound
+	}
+	return list[0], nil
 }
 
 func isConstraint(err error) bool {

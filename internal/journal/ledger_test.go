@@ -41,7 +41,7 @@ func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 		At: a.RequestedAt.Add(time.Second), Actor: "ana", Set: safety.Update{Consent: safety.Consent{Who: "ana"}, Verdict: "safe", Report: []byte(`{"v":1}`)},
 	})
 	if err == nil {
-		a, err = l.Get(t.Context(), a.ID)
+		a, err = safety.Get(t.Context(), l, a.ID)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestLedgerSurvivesReopening(t *testing.T) {
 	closeJournal(t, j)
 
 	l := reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger()
-	got, err := l.Get(t.Context(), want.ID)
+	got, err := safety.Get(t.Context(), l, want.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestLedgerAfterClose(t *testing.T) {
 	if err := l.Create(t.Context(), ledgertest.Pending(1)); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("Create after Close: %v, want ErrClosed", err)
 	}
-	if _, err := l.Get(t.Context(), "x"); !errors.Is(err, journal.ErrClosed) {
+	if _, err := safety.Get(t.Context(), l, "x"); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("Get after Close: %v, want ErrClosed", err)
 	}
 }
@@ -145,7 +145,7 @@ func TestDamagedApprovalIsAnError(t *testing.T) {
 		if err := sqlitex.ExecuteTransient(conn, "UPDATE approvals SET "+column+" = '{'", nil); err != nil {
 			t.Fatal(err)
 		}
-		got, err := j.Ledger().Get(t.Context(), a.ID)
+		got, err := safety.Get(t.Context(), j.Ledger(), a.ID)
 		if err == nil || got.ID != "" {
 			t.Errorf("damaged %s: got %+v, %v", column, got, err)
 		}
@@ -193,7 +193,7 @@ func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
 			t.Errorf("%s allocates %d bytes, want less than %d", step.name, n, limit)
 		}
 	}
-	got, err := j.Ledger().Get(t.Context(), a.ID)
+	got, err := safety.Get(t.Context(), j.Ledger(), a.ID)
 	if err != nil || len(got.Entities[0].Seen) != len(a.Entities[0].Seen) || !bytes.Equal(got.Report, a.Report) || got.State != safety.StatePermitted {
 		t.Errorf("%v: state %s, %d readings, a report of %d bytes", err, got.State, len(got.Entities[0].Seen), len(got.Report))
 	}

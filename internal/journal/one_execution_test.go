@@ -80,7 +80,7 @@ func carryOut(ctx context.Context, j *journal.Journal, runs int, who, effects st
 	if err != nil {
 		return nil, err
 	}
-	stored, err := j.Ledger().Get(ctx, a.ID)
+	stored, err := safety.Get(ctx, j.Ledger(), a.ID)
 	if err != nil {
 		return nil, err
 	}

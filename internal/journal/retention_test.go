@@ -219,7 +219,7 @@ func TestRetentionKeepsOpenApprovals(t *testing.T) {
 				if err != nil || (len(rows) == 0) != final || (len(rows) == 5) == final {
 					t.Errorf("%d rows are left, %v; the approval is final: %v", len(rows), err, final)
 				}
-				got, err := j.Ledger().Get(t.Context(), a.ID)
+				got, err := safety.Get(t.Context(), j.Ledger(), a.ID)
 				if err != nil || got.State != state {
 					t.Errorf("the approval is %q, %v, want %q", got.State, err, state)
 				}

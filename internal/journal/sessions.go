@@ -146,13 +146,11 @@ func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]S
 	out := make([]Standing, len(sessions))
 	err := j.read(ctx, "look where sessions stand", func(conn *sqlite.Conn) error {
 		for i, s := range sessions {
-			err := query(conn, selectStandingSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
-				out[i].Approvals = append(out[i].Approvals, scanStanding(stmt, s))
-				return nil
-			})
+			list, err := listApprovals(conn, safety.Query{Session: s, Brief: true})
 			if err != nil {
 				return err
 			}
+			out[i].Approvals = list
 			err = query(conn, selectMilestonesSQL, func(b *binder) {
 				b.session(s)
 				b.boolean(len(out[i].Approvals) == 0)
@@ -167,15 +165,6 @@ func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]S
 		return nil
 	})
 	return out, err
-}
-
-func scanStanding(stmt *sqlite.Stmt, s record.Session) safety.Approval {
-	return safety.Approval{
-		Session: s, ID: stmt.ColumnText(0), ConfirmationID: stmt.ColumnText(1), CallID: stmt.ColumnText(2), Tool: stmt.ColumnText(3),
-		RequestedAt: columnTime(stmt, 4), ExpiresAt: columnTime(stmt, 5), State: safety.ApprovalState(stmt.ColumnText(6)),
-		PermitExpiresAt: columnTime(stmt, 7), Verdict: stmt.ColumnText(8), UpdatedAt: columnTime(stmt, 9),
-		Overridden: stmt.ColumnBool(10),
-	}
 }
 
 // Outline returns the rows of s in the order they were recorded, without their payloads:

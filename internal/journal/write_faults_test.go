@@ -166,7 +166,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	if err := j.Ledger().Create(ctx, a); !errors.Is(err, cause) {
 		t.Errorf("Create() = %v, want %v", err, cause)
 	}
-	if _, err := j.Ledger().Get(t.Context(), a.ID); !errors.Is(err, safety.ErrNotFound) {
+	if _, err := safety.Get(t.Context(), j.Ledger(), a.ID); !errors.Is(err, safety.ErrNotFound) {
 		t.Errorf("Get() = %v, want %v: the approval was stored", err, safety.ErrNotFound)
 	}
 }
@@ -188,7 +188,7 @@ func TestLedgerFailures(t *testing.T) {
 			}
 			// stored returns everything that the ledger has.
 			stored := func() (approvals []safety.Approval, steps []safety.Step) {
-				approvals, err := l.List(t.Context(), a.Session)
+				approvals, err := l.List(t.Context(), safety.Query{Session: a.Session})
 				if err != nil {
 					t.Fatal(err)
 				}

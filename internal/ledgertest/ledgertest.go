@@ -31,8 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) safety.Ledger) {
 		{"Attach", testAttach},
 		{"FindBySession", testFindBySession},
 		{"ListOrder", testListOrder},
-		{"Last", testLast},
-		{"LastChange", testLastChange},
+		{"List", testList},
 		{"Consents", testConsents},
 		{"Isolation", testIsolation},
 		{"Transitions", testTransitions},
@@ -134,7 +133,7 @@ func wantErr(t *testing.T, what string, err, want error) {
 
 func testCreate(t *testing.T, l safety.Ledger) {
 	want := create(t, l, Pending(1))
-	got, err := l.Get(t.Context(), want.ID)
+	got, err := safety.Get(t.Context(), l, want.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,111 +175,72 @@ func testCreateConflict(t *testing.T, l safety.Ledger) {
 		create(t, l, replacesNone)
 	}
 
-	got, err := l.Get(t.Context(), first.ID)
+	got, err := safety.Get(t.Context(), l, first.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "the first after the conflicts", first, got)
 }
 
-// testLast asks for the same call several times, and for others.
-func testLast(t *testing.T, l safety.Ledger) {
-	_, err := l.Last(t.Context(), session, "provision", "digest", "inv")
-	wantErr(t, "Last of an empty ledger", err, safety.ErrNotFound)
+// testList selects approvals by each field of a query.
+func testList(t *testing.T, l safety.Ledger) {
 	first, second := create(t, l, Pending(1)), create(t, l, Pending(2))
-	for n, change := range []func(*safety.Approval){
-		func(a *safety.Approval) { a.Session.ID = "other" }, func(a *safety.Approval) { a.Tool = "other" },
-		func(a *safety.Approval) { a.ArgsDigest = "other" },
+	elsewhere, another, differing := Pending(3), Pending(4), Pending(5)
+	elsewhere.Session.ID, another.Tool, differing.ArgsDigest = "other", "other", "other"
+	for _, a := range []safety.Approval{elsewhere, another, differing} {
+		create(t, l, a)
+	}
+	if err := l.Attach(t.Context(), second.ID, "conf"); err != nil {
+		t.Fatal(err)
+	}
+	second.ConfirmationID = "conf"
+	for name, tt := range map[string]struct {
+		query safety.Query
+		want  []safety.Approval
+	}{
+		"nothing":                          {},
+		"only what stands beside others":   {query: safety.Query{ConfirmationID: "conf", Tool: "provision", ArgsDigest: "digest"}},
+		"an id":                            {query: safety.Query{ID: elsewhere.ID}, want: []safety.Approval{elsewhere}},
+		"an id of another session":         {query: safety.Query{ID: elsewhere.ID, Session: session}},
+		"an id that is not there":          {query: safety.Query{ID: "unknown"}},
+		"a session":                        {query: safety.Query{Session: session}, want: []safety.Approval{first, second, another, differing}},
+		"a confirmation":                   {query: safety.Query{Session: session, ConfirmationID: "conf"}, want: []safety.Approval{second}},
+		"a confirmation elsewhere":         {query: safety.Query{Session: elsewhere.Session, ConfirmationID: "conf"}},
+		"a tool":                           {query: safety.Query{Session: session, Tool: "provision"}, want: []safety.Approval{first, second, differing}},
+		"a call":                           {query: safety.Query{Session: session, Tool: "provision", ArgsDigest: "digest"}, want: []safety.Approval{first, second}},
+		"a call of which no tool is known": {query: safety.Query{Session: session, ArgsDigest: "other"}, want: []safety.Approval{differing}},
+		"a tool with a confirmation":       {query: safety.Query{Session: session, Tool: "provision", ConfirmationID: "conf"}, want: []safety.Approval{second}},
 	} {
-		other := Pending(3 + n)
-		change(&other)
-		create(t, l, other)
-	}
-	last := func(what, invocation string, want safety.Approval) {
-		t.Helper()
-		got, err := l.Last(t.Context(), session, "provision", "digest", invocation)
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
+		for _, brief := range []bool{false, true} {
+			tt.query.Brief = brief
+			got, err := l.List(t.Context(), tt.query)
+			if err != nil || len(got) != len(tt.want) {
+				t.Errorf("%s: %d approvals, error %v; want %d", name, len(got), err, len(tt.want))
+				continue
+			}
+			for i := range got {
+				if brief {
+					returned(t, name, tt.want[i], got[i])
+				} else {
+					same(t, name, tt.want[i], got[i])
+				}
+			}
 		}
-		returned(t, what, want, got)
-	}
-	last("the last", "inv", second)
-	rejected, err := l.Transition(t.Context(), safety.Transition{
-		ID: first.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateRejected, At: start.Add(time.Hour), Actor: "ana",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rejected.Args, rejected.Entities, rejected.Gaps, rejected.Difference = first.Args, first.Entities, first.Gaps, first.Difference
-	last("one that was rejected in the invocation", "inv", rejected)
-	last("one that was rejected in another", "inv-2", second)
-}
-
-// testLastChange rejects requests, with and without a wish for a change.
-func testLastChange(t *testing.T, l safety.Ledger) {
-	last := func() (safety.Approval, error) { return l.LastChange(t.Context(), session, "provision") }
-	_, err := last()
-	wantErr(t, "LastChange of an empty ledger", err, safety.ErrNotFound)
-	reject := func(n int, wish string, change func(*safety.Approval)) safety.Approval {
-		t.Helper()
-		a := Pending(n)
-		change(&a)
-		tr := transition(create(t, l, a), safety.StatePending, safety.StateRejected)
-		tr.Set.Change = wish
-		a, err := l.Transition(t.Context(), tr)
-		if err != nil || a.Change != wish {
-			t.Fatalf("change %q, error %v; want %q", a.Change, err, wish)
-		}
-		return a
-	}
-	as := func(*safety.Approval) {}
-	reject(1, "", as)
-	_, err = last()
-	wantErr(t, "without a wish", err, safety.ErrNotFound)
-	reject(2, "less", as)
-	second := reject(3, "even less", func(a *safety.Approval) { a.ArgsDigest = "another" })
-	reject(4, "more", func(a *safety.Approval) { a.Session.ID = "other" })
-	reject(5, "more", func(a *safety.Approval) { a.Tool = "other" })
-	create(t, l, Pending(6))
-	got, err := last()
-	if err != nil {
-		t.Fatal(err)
-	}
-	returned(t, "the last with a wish", second, got)
-	next := Pending(7)
-	next.Replaces = second.ID
-	create(t, l, next)
-	if got, err := last(); err != nil || got.Change != "less" {
-		t.Errorf("after it is replaced: %q, error %v", got.Change, err)
 	}
 }
 
 func testNotFound(t *testing.T, l safety.Ledger) {
 	ctx := t.Context()
 	create(t, l, Pending(1))
-	_, err := l.Get(ctx, "unknown")
+	_, err := safety.Get(ctx, l, "unknown")
 	wantErr(t, "Get", err, safety.ErrNotFound)
-	_, err = l.Get(ctx, "")
+	_, err = safety.Get(ctx, l, "")
 	wantErr(t, "Get of nothing", err, safety.ErrNotFound)
-	_, err = l.Find(ctx, session, "unknown")
-	wantErr(t, "Find", err, safety.ErrNotFound)
-	_, err = l.Find(ctx, session, "")
-	wantErr(t, "Find of nothing: an approval without confirmation must not match", err, safety.ErrNotFound)
 	wantErr(t, "Attach", l.Attach(ctx, "unknown", "c"), safety.ErrNotFound)
 	_, err = l.Transition(ctx, safety.Transition{ID: "unknown", From: []safety.ApprovalState{safety.StatePending}, To: safety.StateRejected, At: start})
 	wantErr(t, "Transition", err, safety.ErrNotFound)
 	_, err = l.History(ctx, "unknown")
 	wantErr(t, "History", err, safety.ErrNotFound)
-	for name, list := range map[string]func() ([]safety.Approval, error){
-		"FindCall": func() ([]safety.Approval, error) { return l.FindCall(ctx, session, "unknown") },
-		"List": func() ([]safety.Approval, error) {
-			return l.List(ctx, safety.Session{App: "ads", User: "bob", ID: "sess-1"})
-		},
-	} {
-		if got, err := list(); err != nil || len(got) != 0 {
-			t.Errorf("%s: %d approvals, error %v; want none", name, len(got), err)
-		}
-	}
 }
 
 func testAttach(t *testing.T, l safety.Ledger) {
@@ -304,11 +264,11 @@ func testAttach(t *testing.T, l safety.Ledger) {
 		t.Errorf("the same confirmation id in another session: %v", err)
 	}
 	a.ConfirmationID = "conf"
-	got, err := l.Find(ctx, session, "conf")
-	if err != nil {
-		t.Fatal(err)
+	got, err := l.List(ctx, safety.Query{Session: session, ConfirmationID: "conf"})
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d approvals, error %v", len(got), err)
 	}
-	same(t, "Find after Attach", a, got)
+	same(t, "List after Attach", a, got[0])
 }
 
 func testFindBySession(t *testing.T, l safety.Ledger) {
@@ -321,12 +281,7 @@ func testFindBySession(t *testing.T, l safety.Ledger) {
 		{App: "other", User: "ana", ID: "sess-1"}, {App: "ads", User: "bob", ID: "sess-1"}, {App: "ads", User: "ana", ID: "sess-2"},
 		{App: "ads", User: "ana", ID: "SESS-1"}, {App: "adsana", User: "", ID: "sess-1"}, {},
 	} {
-		_, err := l.Find(ctx, other, "conf")
-		wantErr(t, fmt.Sprintf("Find in %v", other), err, safety.ErrNotFound)
-		if got, err := l.FindCall(ctx, other, a.CallID); err != nil || len(got) != 0 {
-			t.Errorf("FindCall in %v: %d approvals, error %v; want none", other, len(got), err)
-		}
-		if got, err := l.List(ctx, other); err != nil || len(got) != 0 {
+		if got, err := l.List(ctx, safety.Query{Session: other}); err != nil || len(got) != 0 {
 			t.Errorf("List of %v: %d approvals, error %v; want none", other, len(got), err)
 		}
 	}
@@ -340,25 +295,19 @@ func testListOrder(t *testing.T, l safety.Ledger) {
 		a.ID, a.CallID = fmt.Sprintf("%032x", 100-n), "call"
 		want = append(want, create(t, l, a).ID)
 	}
-	for name, list := range map[string]func() ([]safety.Approval, error){
-		"FindCall": func() ([]safety.Approval, error) { return l.FindCall(ctx, session, "call") },
-		"List":     func() ([]safety.Approval, error) { return l.List(ctx, session) },
-	} {
-		approvals, err := list()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, a := range approvals {
-			got = append(got, a.ID)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
+	approvals, err := l.List(ctx, safety.Query{Session: session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range approvals {
+		got = append(got, a.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// testIsolation changes what went in and what came out.
 func testIsolation(t *testing.T, l safety.Ledger) {
 	a := Pending(1)
 	want := a.Clone()
@@ -373,7 +322,7 @@ func testIsolation(t *testing.T, l safety.Ledger) {
 	}
 	spoil(a)
 	for range 2 {
-		got, err := l.Get(t.Context(), want.ID)
+		got, err := safety.Get(t.Context(), l, want.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,7 +362,7 @@ func testRace(t *testing.T, l safety.Ledger) {
 	for nonce := range nonces {
 		winners = append(winners, nonce)
 	}
-	got, err := l.Get(t.Context(), a.ID)
+	got, err := safety.Get(t.Context(), l, a.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

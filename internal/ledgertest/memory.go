@@ -90,47 +90,6 @@ func (m *MemoryLedger) row(id string) *safety.Approval {
 	return nil
 }
 
-// Find returns the approval of a confirmation.
-func (m *MemoryLedger) Find(ctx context.Context, s safety.Session, confirmationID string) (safety.Approval, error) {
-	found, err := m.all(ctx, func(a safety.Approval) bool {
-		return confirmationID != "" && a.Session == s && a.ConfirmationID == confirmationID
-	})
-	return first(found, err, confirmationID)
-}
-
-// FindCall returns the approvals of a call, oldest first.
-func (m *MemoryLedger) FindCall(ctx context.Context, s safety.Session, callID string) ([]safety.Approval, error) {
-	return m.all(ctx, func(a safety.Approval) bool { return a.Session == s && a.CallID == callID })
-}
-
-// Last returns the approval that was asked for last for a call.
-func (m *MemoryLedger) Last(ctx context.Context, s safety.Session, tool, argsDigest, invocationID string) (safety.Approval, error) {
-	found, err := m.all(ctx, func(a safety.Approval) bool {
-		return a.Session == s && a.Tool == tool && a.ArgsDigest == argsDigest
-	})
-	slices.Reverse(found)
-	for _, a := range found {
-		if a.State == safety.StateRejected && a.InvocationID == invocationID {
-			found = []safety.Approval{a}
-			break
-		}
-	}
-	last, err := first(found, err, tool)
-	return bare(last), err
-}
-
-// LastChange returns the last approval for a tool that a person wants to be different.
-func (m *MemoryLedger) LastChange(ctx context.Context, s safety.Session, tool string) (safety.Approval, error) {
-	all, err := m.all(ctx, func(safety.Approval) bool { return true })
-	found := slices.DeleteFunc(slices.Clone(all), func(a safety.Approval) bool {
-		replaced := slices.ContainsFunc(all, func(b safety.Approval) bool { return b.Replaces == a.ID })
-		return a.Session != s || a.Tool != tool || a.State != safety.StateRejected || a.Change == "" || replaced
-	})
-	slices.Reverse(found)
-	last, err := first(found, err, tool)
-	return bare(last), err
-}
-
 // bare returns an approval without what a method need not return.
 func bare(a safety.Approval) safety.Approval {
 	a.Args, a.Entities, a.Needs, a.Gaps, a.Report = nil, nil, nil, nil, nil
@@ -138,40 +97,25 @@ func bare(a safety.Approval) safety.Approval {
 	return a
 }
 
-// Get returns the approval with the id.
-func (m *MemoryLedger) Get(ctx context.Context, id string) (safety.Approval, error) {
-	found, err := m.all(ctx, func(a safety.Approval) bool { return a.ID == id })
-	return first(found, err, id)
-}
-
-// List returns the approvals of a session, oldest first.
-func (m *MemoryLedger) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
-	return m.all(ctx, func(a safety.Approval) bool { return a.Session == s })
-}
-
-func (m *MemoryLedger) all(ctx context.Context, want func(safety.Approval) bool) ([]safety.Approval, error) {
+// List returns the approvals that q selects, oldest first.
+func (m *MemoryLedger) List(ctx context.Context, q safety.Query) ([]safety.Approval, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []safety.Approval
-	for _, a := range m.rows {
-		if want(a) {
-			out = append(out, a.Clone())
+	for i := range m.rows {
+		if !q.Selects(&m.rows[i]) {
+			continue
 		}
+		a := m.rows[i].Clone()
+		if q.Brief {
+			a = bare(a)
+		}
+		out = append(out, a)
 	}
 	return out, nil
-}
-
-func first(found []safety.Approval, err error, name string) (safety.Approval, error) {
-	if err != nil {
-		return safety.Approval{}, err
-	}
-	if len(found) == 0 {
-		return safety.Approval{}, fmt.Errorf("approval %q: %w", name, safety.ErrNotFound)
-	}
-	return found[0], nil
 }
 
 // Transition changes an approval atomically. It returns no more of it than it has to, so

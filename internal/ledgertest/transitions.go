@@ -95,7 +95,7 @@ func testTransitions(t *testing.T, l safety.Ledger) {
 				continue
 			}
 			wantErr(t, string(from)+" to "+string(to), err, safety.ErrConflict)
-			if got, err := l.Get(t.Context(), a.ID); err != nil || got.State != from {
+			if got, err := safety.Get(t.Context(), l, a.ID); err != nil || got.State != from {
 				t.Errorf("%s to %s was refused and left %q, error %v", from, to, got.State, err)
 			}
 		}
@@ -132,7 +132,7 @@ func testTransitionSets(t *testing.T, l safety.Ledger) {
 			t.Fatalf("to %s: %v", tr.To, err)
 		}
 		returned(t, "Transition to "+string(tr.To), want, got)
-		if got, err = l.Get(ctx, want.ID); err != nil {
+		if got, err = safety.Get(ctx, l, want.ID); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "Get after the transition to "+string(tr.To), want, got)
@@ -195,7 +195,7 @@ func testTransitionTimes(t *testing.T, l safety.Ledger) {
 	if moved.UpdatedAt != exact || moved.PermitExpiresAt != exact {
 		t.Errorf("times %v and %v, want %v", moved.UpdatedAt, moved.PermitExpiresAt, exact)
 	}
-	got, err := l.Get(ctx, a.ID)
+	got, err := safety.Get(ctx, l, a.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func testRequirements(t *testing.T, l safety.Ledger) {
 		test.spoil(&tr)
 		_, err := l.Transition(t.Context(), tr)
 		wantErr(t, test.name, err, safety.ErrConflict)
-		if got, err := l.Get(t.Context(), a.ID); err != nil || got.State != a.State {
+		if got, err := safety.Get(t.Context(), l, a.ID); err != nil || got.State != a.State {
 			t.Errorf("%s: left %q, error %v; want %q", test.name, got.State, err, a.State)
 		}
 	}

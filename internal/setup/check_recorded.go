@@ -52,7 +52,7 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s
 		return RecordedCheck{}, err
 	}
 	ledger := readOnly{j.Ledger()}
-	approvals, err := ledger.List(ctx, s)
+	approvals, err := ledger.List(ctx, safety.Query{Session: s})
 	if err != nil {
 		return RecordedCheck{}, err
 	}
@@ -81,7 +81,7 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s
 	if out.Report, err = guard.Observe(ctx, s, approvalID); err != nil {
 		return RecordedCheck{}, err
 	}
-	a, err := ledger.Get(ctx, approvalID) // an answer may have come meanwhile
+	a, err := safety.Get(ctx, ledger, approvalID) // an answer may have come meanwhile
 	if err != nil {
 		return RecordedCheck{}, err
 	}

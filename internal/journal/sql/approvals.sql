@@ -12,84 +12,32 @@ INSERT INTO approvals (
   ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44
 )
 
--- name: select_approval
-SELECT id, app_name, user_id, session_id, confirmation_id, call_id, tool, agent,
-  invocation_id, run_id, decision_node, answer_event, after_event, trace_id, span_id,
-  args_digest, args, entities, fingerprint, policy_version, receipt, gaps, requester,
-  requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
-  permit_expires_at, verdict, report, updated_at, replaces, chain, difference, not_chosen,
-  requester_authenticated, approvers, consents, change, overridden
-FROM approvals
-WHERE id = ?1
-
--- name: select_approval_state
--- In the columns of select_approval, without those that decide nothing.
-SELECT id, app_name, user_id, session_id, confirmation_id, call_id, tool, agent,
-  invocation_id, run_id, decision_node, answer_event, after_event, trace_id, span_id,
-  args_digest, NULL, NULL, fingerprint, policy_version, receipt, NULL, requester,
-  requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
-  permit_expires_at, verdict, NULL, updated_at, replaces, chain, NULL, NULL,
-  requester_authenticated, approvers, consents, change, overridden
-FROM approvals
-WHERE id = ?1
-
--- name: select_last_approval
--- The last request of a session for a call; one that was rejected in the invocation goes
--- before later ones.
-SELECT id, app_name, user_id, session_id, confirmation_id, call_id, tool, agent,
-  invocation_id, run_id, decision_node, answer_event, after_event, trace_id, span_id,
-  args_digest, NULL, NULL, fingerprint, policy_version, receipt, NULL, requester,
-  requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
-  permit_expires_at, verdict, NULL, updated_at, replaces, chain, NULL, NULL,
-  requester_authenticated, approvers, consents, change, overridden
-FROM approvals
-WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3) AND tool = ?4 AND args_digest = ?5
-ORDER BY (state = 'rejected' AND invocation_id = ?6) DESC, number DESC
-LIMIT 1
-
--- name: select_last_change
--- The last request of a session for a tool that was rejected with a wish for a change and that
--- no other request replaces.
-SELECT id, app_name, user_id, session_id, confirmation_id, call_id, tool, agent,
-  invocation_id, run_id, decision_node, answer_event, after_event, trace_id, span_id,
-  args_digest, NULL, NULL, fingerprint, policy_version, receipt, NULL, requester,
-  requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
-  permit_expires_at, verdict, NULL, updated_at, replaces, chain, NULL, NULL,
-  requester_authenticated, approvers, consents, change, overridden
-FROM approvals AS a
-WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3) AND tool = ?4 AND change IS NOT NULL
-  AND state = 'rejected' AND NOT EXISTS (SELECT 1 FROM approvals AS b WHERE b.replaces = a.id)
-ORDER BY number DESC
-LIMIT 1
-
--- name: select_confirmed
--- The request that a confirmation of a session answers.
-SELECT id, app_name, user_id, session_id, confirmation_id, call_id, tool, agent,
-  invocation_id, run_id, decision_node, answer_event, after_event, trace_id, span_id,
-  args_digest, args, entities, fingerprint, policy_version, receipt, gaps, requester,
-  requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
-  permit_expires_at, verdict, report, updated_at, replaces, chain, difference, not_chosen,
-  requester_authenticated, approvers, consents, change, overridden
-FROM approvals INDEXED BY approvals_confirmation
-WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3) AND confirmation_id = ?4
-
 -- name: select_approvals
--- Of one session, oldest first; NULL for the call matches all.
+-- Those with the id ?4; without one those of a session, with a confirmation ?5, or for a tool ?6 and for
+-- arguments with the digest ?7; an empty text selects all. Oldest first. With ?8 without what can be long,
+-- which is not even read then.
 SELECT id, app_name, user_id, session_id, confirmation_id, call_id, tool, agent,
   invocation_id, run_id, decision_node, answer_event, after_event, trace_id, span_id,
-  args_digest, args, entities, fingerprint, policy_version, receipt, gaps, requester,
+  args_digest, CASE WHEN ?8 THEN NULL ELSE args END, CASE WHEN ?8 THEN NULL ELSE entities END,
+  fingerprint, policy_version, receipt, CASE WHEN ?8 THEN NULL ELSE gaps END, requester,
   requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
-  permit_expires_at, verdict, report, updated_at, replaces, chain, difference, not_chosen,
+  permit_expires_at, verdict, CASE WHEN ?8 THEN NULL ELSE report END, updated_at, replaces, chain,
+  CASE WHEN ?8 THEN NULL ELSE difference END, CASE WHEN ?8 THEN NULL ELSE not_chosen END,
   requester_authenticated, approvers, consents, change, overridden
 FROM approvals
-WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3) AND (?4 IS NULL OR call_id = ?4)
-ORDER BY number
-
--- name: select_standing
--- Where the approvals of one session stand, oldest first.
-SELECT id, confirmation_id, call_id, tool, requested_at, expires_at, state, permit_expires_at, verdict, updated_at, overridden
-FROM approvals
-WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3)
+WHERE number IN (
+  SELECT a.number FROM approvals AS a WHERE ?4 <> '' AND a.id = ?4
+  UNION ALL
+  SELECT a.number FROM approvals AS a
+  WHERE ?4 = '' AND ?6 = ''
+    AND a.session = (SELECT s.number FROM sessions AS s WHERE s.app_name = ?1 AND s.user_id = ?2 AND s.session_id = ?3)
+    AND (?5 = '' OR a.confirmation_id = ?5)
+  UNION ALL
+  SELECT a.number FROM approvals AS a
+  WHERE ?4 = '' AND ?6 <> ''
+    AND a.session = (SELECT s.number FROM sessions AS s WHERE s.app_name = ?1 AND s.user_id = ?2 AND s.session_id = ?3)
+    AND a.tool = ?6 AND (?7 = '' OR a.args_digest = ?7)
+)
 ORDER BY number
 
 -- name: select_open_requests
