@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -327,6 +328,28 @@ func reasons(r safety.Report) []string {
 	return out
 }
 
+// changes says what a check found: the reasons of its failures and what its summary has of its alerts
+// and warnings, and "safe" if nothing denies.
+func changes(r safety.Report) string {
+	list, want := reasons(r), safety.Safe
+	if len(list) > 0 {
+		want = safety.CheckFailed
+	}
+	if len(r.Alerts()) > 0 {
+		want = safety.Drift
+	}
+	for line := range strings.Lines(r.Summary()) {
+		if change, rest, ok := strings.Cut(line, " (severity="); ok {
+			_, effect, _ := strings.Cut(strings.TrimSpace(rest), ")")
+			list = append(list, strings.TrimSpace(change)+effect)
+		}
+	}
+	if len(list) == 0 || r.Verdict() != want {
+		list = append(list, r.Verdict().String())
+	}
+	return strings.Join(list, ", ")
+}
+
 // wantFailure checks that a report denies for the reason.
 func wantFailure(t *testing.T, r safety.Report, reason string) {
 	t.Helper()
@@ -361,6 +384,64 @@ func wantRefusal(t *testing.T, err error, code string) *safety.Refusal {
 		t.Fatalf("error %v (%T), want a refusal with code %q", err, err, code)
 	}
 	return r
+}
+
+// all makes several changes of a configuration, one after the other. A nil one changes nothing.
+func all(list ...func(*safety.GuardConfig)) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		for _, change := range list {
+			if change != nil {
+				change(cfg)
+			}
+		}
+	}
+}
+
+// ruled gives an attribute a rule.
+func ruled(attribute string, r safety.Rule) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		r.Drift = safety.Changed
+		cfg.Policy.Rules[attribute] = r
+	}
+}
+
+// ofType gives the entities of a type a policy.
+func ofType(typ string, p safety.TypePolicy) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		if cfg.Policy.Types == nil {
+			cfg.Policy.Types = map[string]safety.TypePolicy{}
+		}
+		cfg.Policy.Types[typ] = p
+	}
+}
+
+// requiring says which entities have to be checked.
+func requiring(r safety.Requirement, listed ...string) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) { cfg.Policy.Require, cfg.Policy.Listed = r, listed }
+}
+
+// checking gives a type a checker.
+func checking(typ string, f safety.CheckerFunc) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) { cfg.Checkers[typ] = f }
+}
+
+// without takes the checkers of types away.
+func without(types ...string) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		for _, typ := range types {
+			delete(cfg.Checkers, typ)
+		}
+	}
+}
+
+// answer is a checker that gives one answer for everything.
+func answer(s safety.State, err error) safety.CheckerFunc {
+	return func(context.Context, entity.Canonical) (safety.State, error) { return s, err }
+}
+
+// answering makes every checker one that gives one answer for everything.
+func answering(s safety.State, err error) func(*safety.GuardConfig) {
+	return checkerOf(answer(s, err))
 }
 
 // checkerOf makes every type's checker f.

@@ -68,13 +68,6 @@ func TestAttachConflict(t *testing.T) {
 	}
 }
 
-// What costs nothing fits into any budget.
-func TestBudgetFree(t *testing.T) {
-	b := newBench(t, within(fits), thing("Budget", "b", values{"amount": usd("$0")}), bought("Product", "P", values{"price": usd("$0")}, nil))
-	b.ask()
-	wantSafe(t, b.check())
-}
-
 func TestArgsOfMaximalSize(t *testing.T) {
 	const most = 4 << 20
 	for size, ok := range map[int]bool{most - 1: true, most: true, most + 1: false} {

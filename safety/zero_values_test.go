@@ -202,6 +202,19 @@ func TestEveryCodeSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// A refusal has what only warns beside what blocks.
+func TestRefusalWarns(t *testing.T) {
+	b := newBench(t, ruled("price", safety.Rule{Effect: safety.Warn}), yahoo, strava).approved()
+	b.world.put(strava, "price", usd("$52,000"))
+	b.world.put(yahoo, "availability", entity.Bool(false))
+	_, _, err := b.permit()
+	m := wantRefusal(t, err, safety.CodeDrift).Map()
+	alerts, warnings := m["alerts"].([]any), m["warnings"].([]any)
+	if len(alerts) != 1 || len(warnings) != 1 || warnings[0].(map[string]any)["entity"] != strava.Value {
+		t.Errorf("alerts %v, warnings %v", alerts, warnings)
+	}
+}
+
 // A refusal is read by a model: its lists have an end, and say so.
 func TestRefusalIsBounded(t *testing.T) {
 	for n, omitted := range map[int]any{50: nil, 51: map[string]any{"failures": 1}} {
