@@ -5,6 +5,7 @@ package safety_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -105,6 +106,9 @@ func snapshotted(seen ...entity.Entity) entity.Canonical {
 	return c
 }
 
+// down is what a checker says whose source cannot be reached.
+var down = &safety.AnswerError{Reason: safety.ReasonSourceDown, Err: errors.New("connection refused")}
+
 var (
 	yahoo  = thing("Product", "Yahoo Homepage Takeover", values{"price": usd("$90,000"), "availability": entity.Bool(true)})
 	strava = thing("Product", "Strava Sponsored Routes", values{"price": usd("$40,000"), "availability": entity.Bool(true)})
@@ -149,6 +153,8 @@ type world struct {
 	mu     sync.Mutex
 	clock  *clock
 	states map[string]safety.State // by key; the as-of is the time of the question if not set
+	down   map[string]error        // by key: the thing cannot be checked
+	takes  time.Duration           // that a check takes
 	calls  int
 }
 
@@ -156,6 +162,10 @@ func (w *world) Check(_ context.Context, e entity.Canonical) (safety.State, erro
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
+	w.clock.Add(w.takes)
+	if err := w.down[e.Key]; err != nil {
+		return safety.State{}, err
+	}
 	s := w.states[e.Key]
 	s.Attributes = maps.Clone(s.Attributes)
 	if s.AsOf.IsZero() {
@@ -189,6 +199,7 @@ type bench struct {
 	reports  []safety.Report
 	stages   []safety.Stage
 	args     map[string]any
+	asker    string // who asks, if the guard has an identity
 	approval safety.Approval
 }
 
@@ -210,7 +221,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 		record: &record{snap: safety.Snapshot{
 			Entities: entities, Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		}},
-		world: &world{clock: c, states: map[string]safety.State{}},
+		world: &world{clock: c, states: map[string]safety.State{}, down: map[string]error{}},
 		args:  map[string]any{"campaign": "summer", "total": 200000.0},
 	}
 	checkers := map[string]safety.Checker{}
@@ -252,7 +263,7 @@ func (b *bench) request() safety.Request {
 
 func (b *bench) ask() safety.Approval {
 	b.t.Helper()
-	a, err := b.guard.Ask(b.t.Context(), b.request())
+	a, err := b.guard.Ask(as(b.t, b.asker), b.request())
 	if err != nil {
 		b.t.Fatalf("Ask: %v", err)
 	}
@@ -265,9 +276,16 @@ func (b *bench) ask() safety.Approval {
 
 func (b *bench) answer(confirmed bool) safety.Outcome {
 	b.t.Helper()
-	out, err := b.guard.Answer(b.t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: confirmed, RunID: "run-2"})
+	return b.says("", safety.Answer{Confirmed: confirmed})
+}
+
+// says lets somebody answer; "" is somebody whom nobody knows.
+func (b *bench) says(who string, ans safety.Answer) safety.Outcome {
+	b.t.Helper()
+	ans.Session, ans.ConfirmationID, ans.RunID = nike, "conf-1", "run-2"
+	out, err := b.guard.Answer(as(b.t, who), ans)
 	if err != nil {
-		b.t.Fatalf("Answer: %v", err)
+		b.t.Errorf("Answer: %v", err)
 	}
 	return out
 }
@@ -302,6 +320,18 @@ func (b *bench) permitted() *safety.Permit {
 	return p
 }
 
+// carriedOut gets a permit, uses it and records the end.
+func (b *bench) carriedOut() {
+	b.t.Helper()
+	p, _, err := b.permit()
+	if err == nil {
+		err = errors.Join(p.Consume(b.t.Context(), b.args), p.Done(b.t.Context(), nil))
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func (b *bench) state() safety.ApprovalState {
 	b.t.Helper()
 	a, err := b.ledger.Get(context.WithoutCancel(b.t.Context()), b.approval.ID)
@@ -309,6 +339,15 @@ func (b *bench) state() safety.ApprovalState {
 		b.t.Fatal(err)
 	}
 	return a.State
+}
+
+func (b *bench) history() []safety.Step {
+	b.t.Helper()
+	steps, err := b.ledger.History(context.WithoutCancel(b.t.Context()), b.approval.ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return steps
 }
 
 func (b *bench) check() safety.Report {

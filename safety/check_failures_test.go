@@ -193,7 +193,7 @@ func TestFailures(t *testing.T) {
 			wantFailure(t, out.Report, test.reason)
 			b.wantOutcome(out, safety.CodeCheckFailed, safety.StatePending)
 
-			b.approvedAnywayNow()
+			b.approvedAnyway()
 			p, r, err := b.permit()
 			wantRefusal(t, err, safety.CodeCheckFailed)
 			wantFailure(t, r, test.reason)

@@ -138,6 +138,7 @@ func TestFingerprint(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	b := newBench(t, func(cfg *safety.GuardConfig) { delete(cfg.Checkers, "Budget") }, yahoo, strava, budget)
+	b.ask()
 	b.approvedAnyway()
 	b.world.put(strava, "price", usd("$52,000"))
 	b.world.put(yahoo, "availability", entity.Bool(false))
@@ -162,13 +163,6 @@ func TestRefusal(t *testing.T) {
 			t.Errorf("alert %d: %v", i, got)
 		}
 	}
-}
-
-// approvedAnyway puts an approved request into the ledger past the check.
-func (b *bench) approvedAnyway() {
-	b.t.Helper()
-	b.ask()
-	b.approvedAnywayNow()
 }
 
 func TestEveryCodeSaysWhatToDo(t *testing.T) {
