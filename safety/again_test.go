@@ -4,12 +4,10 @@
 package safety_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,10 +19,9 @@ import (
 
 // told is the reading of the present that a refusal brings.
 func told(e entity.Canonical, at time.Time, read bool, attributes values) entity.Canonical {
-	s := entity.Entity{
+	out := snapshotted(entity.Entity{
 		Type: e.Type, Value: e.Value, Attributes: attributes, Source: entity.SourceDeclared, Confidence: 1, SeenAt: at, Read: read, EventID: "refusal",
-	}
-	out := snapshotted(s)
+	})
 	out.Key = e.Key
 	return out
 }
@@ -32,6 +29,7 @@ func told(e entity.Canonical, at time.Time, read bool, attributes values) entity
 // blocked asks, lets the price rise and has the answer blocked.
 func (b *bench) blocked(price string) safety.Approval {
 	b.t.Helper()
+	b.ask()
 	b.world.put(strava, "price", usd(price))
 	if out := b.answer(true); out.Reason != safety.CodeDrift {
 		b.t.Fatalf("the answer came to %q, want drift", out.Reason)
@@ -42,9 +40,17 @@ func (b *bench) blocked(price string) safety.Approval {
 
 // know makes what the record says of the product in future.
 func (b *bench) know(price string, read bool) {
-	b.record.mu.Lock()
-	defer b.record.mu.Unlock()
 	b.record.snap.Entities = []entity.Canonical{told(strava, b.clock.Now(), read, values{"price": usd(price), "availability": entity.Bool(true)})}
+}
+
+// replaced is the request that replaces one that drift had ended.
+func (b *bench) replaced() {
+	b.t.Helper()
+	b.blocked("$52,000")
+	b.know("$52,000", true)
+	if _, err := b.askAgain(2); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // askAgain asks for the same call by the n-th call of the turn.
@@ -64,13 +70,17 @@ func (b *bench) askAgain(n int, change ...func(*safety.Request)) (safety.Approva
 	if fmt.Sprint(err) != fmt.Sprint(askErr) || err == nil && replaces != a.Replaces {
 		b.t.Errorf("Replaces said %q, %v; Ask did %q, %v", replaces, err, a.Replaces, askErr)
 	}
-	if askErr == nil {
-		if err := b.guard.Attach(b.t.Context(), a.ID, "conf-"+r.CallID); err != nil {
-			b.t.Fatal(err)
+	if askErr != nil {
+		if n := len(b.list()); n != len(before) {
+			b.t.Errorf("a refusal left %d requests where there were %d", n, len(before))
 		}
-		b.approval = a
+		return a, askErr
 	}
-	return a, askErr
+	if err := b.guard.Attach(b.t.Context(), a.ID, "conf-"+r.CallID); err != nil {
+		b.t.Fatal(err)
+	}
+	b.approval = a
+	return a, nil
 }
 
 func (b *bench) list() []safety.Approval {
@@ -82,7 +92,7 @@ func (b *bench) list() []safety.Approval {
 	return as
 }
 
-// answerTo answers the last request.
+// answerTo answers the request of a call.
 func (b *bench) answerTo(n int, confirmed bool) safety.Outcome {
 	b.t.Helper()
 	out, err := b.guard.Answer(b.t.Context(), safety.Answer{Session: nike, ConfirmationID: fmt.Sprintf("conf-call-%d", n), Confirmed: confirmed, RunID: "run-2"})
@@ -95,84 +105,63 @@ func (b *bench) answerTo(n int, confirmed bool) safety.Outcome {
 func wantCode(t *testing.T, err error, code, says string) {
 	t.Helper()
 	refusal := wantRefusal(t, err, code)
-	if refusal != nil && !strings.Contains(refusal.Message, says) {
+	if !strings.Contains(refusal.Message, says) {
 		t.Errorf("the refusal says %q, want %q", refusal.Message, says)
 	}
 }
 
+func laterTurn(r *safety.Request) { r.InvocationID = "inv-2" }
+
+// TestAskAgain asks for a call that drift had ended, after what the record says since.
 func TestAskAgain(t *testing.T) {
-	laterTurn := func(r *safety.Request) { r.InvocationID = "inv-2" }
+	price := values{"price": usd("$52,000")}
+	read := func(b *bench) { b.know("$52,000", true) }
+	// news is what the record says, of a thing or of what the sighting is made to.
+	news := func(e entity.Canonical, attributes values, change func(*entity.Entity)) func(*bench) {
+		return func(b *bench) {
+			e := told(e, b.clock.Now(), true, attributes)
+			change(&e.Seen[0])
+			b.record.snap.Entities = []entity.Canonical{e}
+		}
+	}
+	asIs := func(*entity.Entity) {}
 	for name, tt := range map[string]struct {
 		before func(b *bench)
 		change func(*safety.Request)
-		// code is that of the refusal, replaces whether it replaces the first request.
-		code, says string
-		replaces   bool
+		// unread is what the refusal says of it, replaces whether the first request is replaced.
+		unread   string
+		replaces bool
 	}{
-		"read the refusal": {before: func(b *bench) { b.know("$52,000", true) }, replaces: true},
-		"read the refusal as another agent": {
-			before: func(b *bench) { b.know("$52,000", true) }, change: func(r *safety.Request) { r.Agent = "other" }, replaces: true,
-		},
-		"nothing new on record": {code: safety.CodeDrift, says: "not read since: price of Product Strava Sponsored Routes. Read that"},
-		"the refusal was not read": {
-			before: func(b *bench) { b.know("$52,000", false) }, code: safety.CodeDrift, says: "price of Product",
-		},
-		"read before the check": {
-			before: func(b *bench) { b.clock.Add(-2 * time.Second); b.know("$52,000", true); b.clock.Add(2 * time.Second) },
-			code:   safety.CodeDrift, says: "price of Product",
-		},
-		"read at the moment of the check": {
-			before: func(b *bench) { b.clock.Add(-time.Second); b.know("$52,000", true); b.clock.Add(time.Second) }, replaces: true,
-		},
-		"only another attribute was read": {
-			before: func(b *bench) {
-				b.record.snap.Entities = []entity.Canonical{told(strava, b.clock.Now(), true, values{"availability": entity.Bool(true)})}
-			}, code: safety.CodeDrift, says: "price of Product",
-		},
-		"only an echo was read": {
-			before: func(b *bench) {
-				e := told(strava, b.clock.Now(), true, values{"price": usd("$52,000")})
-				e.Seen[0].Echoes = []string{"price"}
-				b.record.snap.Entities = []entity.Canonical{e}
-			}, code: safety.CodeDrift, says: "price of Product",
-		},
-		"only a claim": {
-			before: func(b *bench) {
-				e := told(strava, b.clock.Now(), true, values{"price": usd("$52,000")})
-				e.Seen[0].Source = entity.SourceClaim
-				b.record.snap.Entities = []entity.Canonical{e}
-			}, code: safety.CodeDrift, says: "price of Product",
-		},
-		"another thing was read": {
-			before: func(b *bench) {
-				b.record.snap.Entities = []entity.Canonical{told(yahoo, b.clock.Now(), true, values{"price": usd("$52,000")})}
-			}, code: safety.CodeDrift, says: "price of Product",
-		},
-		"in a later turn":    {change: laterTurn, replaces: true},
-		"with other args":    {change: func(r *safety.Request) { r.Args = map[string]any{"campaign": "winter"} }},
-		"of another tool":    {change: func(r *safety.Request) { r.Tool = "other" }},
-		"of another session": {change: func(r *safety.Request) { r.Session.ID = "other" }},
-		"not chained":        {change: func(r *safety.Request) { r.Chained = false }},
+		"read the refusal":                  {before: read, replaces: true},
+		"read the refusal as another agent": {before: read, change: func(r *safety.Request) { r.Agent = "other" }, replaces: true},
+		"read the refusal in another run":   {before: read, change: func(r *safety.Request) { r.RunID = "run-2" }, replaces: true},
+		"nothing new on record":             {unread: "not read since: price of Product Strava Sponsored Routes. Read that"},
+		"the refusal was not read":          {before: func(b *bench) { b.know("$52,000", false) }, unread: "price of Product"},
+		"read before the check":             {before: news(strava, price, func(e *entity.Entity) { e.SeenAt = epoch.Add(-1) }), unread: "price of Product"},
+		"read at the moment of the check":   {before: news(strava, price, func(e *entity.Entity) { e.SeenAt = epoch }), replaces: true},
+		"only another attribute was read":   {before: news(strava, values{"availability": entity.Bool(true)}, asIs), unread: "price of Product"},
+		"only an echo was read":             {before: news(strava, price, func(e *entity.Entity) { e.Echoes = []string{"price"} }), unread: "price of Product"},
+		"only a claim":                      {before: news(strava, price, func(e *entity.Entity) { e.Source = entity.SourceClaim }), unread: "price of Product"},
+		"another thing was read":            {before: news(yahoo, price, asIs), unread: "price of Product"},
+		"in a later turn":                   {change: laterTurn, replaces: true},
+		"with other args":                   {change: func(r *safety.Request) { r.Args = map[string]any{"campaign": "winter"} }},
+		"of another tool":                   {change: func(r *safety.Request) { r.Tool = "other" }},
+		"of another session":                {change: func(r *safety.Request) { r.Session.ID = "other" }},
+		"not chained":                       {change: func(r *safety.Request) { r.Chained = false }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava)
-			b.ask()
 			first := b.blocked("$52,000")
 			if tt.before != nil {
 				tt.before(b)
 			}
-			change := func(r *safety.Request) { r.RunID = "run-2" }
-			a, err := b.askAgain(2, change, func(r *safety.Request) {
-				if tt.change != nil {
-					tt.change(r)
-				}
-			})
+			if tt.change == nil {
+				tt.change = func(*safety.Request) {}
+			}
+			a, err := b.askAgain(2, tt.change)
 			switch {
-			case tt.code != "":
-				wantCode(t, err, tt.code, tt.says)
-				if len(b.list()) != 1 {
-					t.Errorf("%d requests are on record", len(b.list()))
-				}
+			case tt.unread != "":
+				wantCode(t, err, safety.CodeDrift, tt.unread)
 			case err != nil:
 				t.Fatal(err)
 			case tt.replaces != (a.Replaces == first.ID) || tt.replaces != (a.Chain == 1) || !tt.replaces && a.Replaces != "":
@@ -182,99 +171,42 @@ func TestAskAgain(t *testing.T) {
 	}
 }
 
-// Three requests are asked in a turn. In a later one a new chain begins.
-func TestChainEnds(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	b.blocked("$52,000")
-	price := 52000
-	for n := range 2 {
-		b.know(fmt.Sprintf("$%d", price), true)
-		a, err := b.askAgain(n + 2)
-		if err != nil || a.Chain != n+1 || a.Last() != (n == 1) {
-			t.Fatalf("request %d: link %d, last %t, %v", n+2, a.Chain, a.Last(), err)
-		}
-		price += 1000
-		b.world.put(strava, "price", usd(fmt.Sprintf("$%d", price)))
-		if out := b.answerTo(n+2, true); out.Reason != safety.CodeDrift || out.Approval.Last() != (n == 1) {
-			t.Fatalf("answer %d came to %q", n+2, out.Reason)
-		}
-		b.clock.Add(time.Second)
-	}
-	b.know("$54,000", true)
-	_, err := b.askAgain(4)
-	wantCode(t, err, safety.CodeAskedTooOften, "asked for 3 times")
-	a, err := b.askAgain(4, func(r *safety.Request) { r.InvocationID = "inv-2" })
-	if err != nil || a.Replaces != "" || a.Chain != 0 || a.Last() {
-		t.Errorf("in a later turn it replaces %q, link %d, %v", a.Replaces, a.Chain, err)
-	}
-}
-
-// A permit that drift denies at the end of a chain says that it is the end.
-func TestLastPermitSaysSo(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	b.blocked("$52,000")
-	for n := range 2 {
-		b.know("$52,000", true)
-		if _, err := b.askAgain(n + 2); err != nil {
-			t.Fatal(err)
-		}
-		if out := b.answerTo(n+2, true); !out.Accepted {
-			t.Fatalf("not accepted: %s", out.Reason)
-		}
-		b.world.put(strava, "price", usd("$53,000"))
-		e := b.execution()
-		e.CallID, e.ApprovalID = fmt.Sprintf("call-%d", n+2), b.approval.ID
-		_, _, err := b.guard.Permit(t.Context(), e)
-		if refusal := wantRefusal(t, err, safety.CodeDrift); refusal.Last != (n == 1) {
-			t.Errorf("permit %d: last is %t", n+2, refusal.Last)
-		}
-		b.world.put(strava, "price", usd("$52,000"))
-		b.clock.Add(time.Second)
-	}
-}
-
-// Who rejects is not asked again in the turn, in a later one a new chain begins.
-func TestRejectionEndsAChain(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	b.blocked("$52,000")
-	b.know("$52,000", true)
-	if _, err := b.askAgain(2); err != nil {
-		t.Fatal(err)
-	}
-	if out := b.answerTo(2, false); out.Reason != safety.CodeRejected {
-		t.Fatalf("the rejection came to %q", out.Reason)
-	}
-	_, err := b.askAgain(3)
-	wantCode(t, err, safety.CodeRejected, "nobody is asked again")
-	a, err := b.askAgain(3, func(r *safety.Request) { r.InvocationID = "inv-2" })
-	if err != nil || a.Replaces != "" {
-		t.Errorf("in a later turn it replaces %q, %v", a.Replaces, err)
-	}
-}
-
-// A request that waits for its answer, or that ended otherwise than by drift, is replaced by
-// none.
+// TestWhatIsNotReplaced asks for a call whose last request did not end by drift. Where the turn is
+// told no, a later one begins a new chain.
 func TestWhatIsNotReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
-		before func(b *bench)
-		code   string
+		before     func(b *bench)
+		code, says string
 	}{
-		"the first is pending":         {before: func(b *bench) { b.ask() }},
-		"the first was carried out":    {before: func(b *bench) { b.carriedOut() }},
-		"the first expired":            {before: func(b *bench) { b.ask(); b.clock.Add(100 * time.Hour); b.answer(true) }},
-		"the replacement is pending":   {before: func(b *bench) { b.replaced() }, code: safety.CodeAsked},
-		"the replacement was approved": {before: func(b *bench) { b.replaced(); b.answerTo(2, true) }, code: safety.CodeAsked},
+		"nothing was asked":         {before: func(*bench) {}},
+		"the first is pending":      {before: func(b *bench) { b.ask() }},
+		"the first was carried out": {before: func(b *bench) { b.approved().carriedOut() }},
+		"the first expired": {before: func(b *bench) {
+			b.ask()
+			b.clock.Add(100 * time.Hour)
+			b.answer(true)
+		}},
+		"the first was rejected": {before: func(b *bench) {
+			b.ask()
+			b.answer(false)
+		}, code: safety.CodeRejected, says: "in this turn, and nobody is asked again"},
+		"the replacement is pending": {before: (*bench).replaced, code: safety.CodeAsked, says: "already"},
+		"the replacement was approved": {before: func(b *bench) {
+			b.replaced()
+			b.answerTo(2, true)
+		}, code: safety.CodeAsked, says: "already"},
+		"the replacement was rejected": {before: func(b *bench) {
+			b.replaced()
+			b.answerTo(2, false)
+		}, code: safety.CodeRejected, says: "nobody is asked again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava)
 			tt.before(b)
 			a, err := b.askAgain(3)
 			if tt.code != "" {
-				wantCode(t, err, tt.code, "already")
-				a, err = b.askAgain(3, func(r *safety.Request) { r.InvocationID = "inv-2" })
+				wantCode(t, err, tt.code, tt.says)
+				a, err = b.askAgain(3, laterTurn)
 			}
 			if err != nil || a.Replaces != "" {
 				t.Errorf("it replaces %q, %v", a.Replaces, err)
@@ -283,41 +215,69 @@ func TestWhatIsNotReplaced(t *testing.T) {
 	}
 }
 
-func (b *bench) carriedOut() {
-	p := b.permitted()
-	if err := errors.Join(p.Consume(b.t.Context(), b.args), p.Done(b.t.Context(), nil)); err != nil {
-		b.t.Fatal(err)
+// A turn may have no name, and there is nothing to ask in it but that.
+func TestAskInATurnWithoutAName(t *testing.T) {
+	b := newBench(t, nil, strava)
+	nameless := func(r *safety.Request) { r.InvocationID = "" }
+	if a, err := b.askAgain(1, nameless); err != nil || a.Replaces != "" {
+		t.Errorf("the first request replaces %q, %v", a.Replaces, err)
 	}
+	b.answerTo(1, false)
+	_, err := b.askAgain(2, nameless)
+	wantCode(t, err, safety.CodeRejected, "in this turn")
 }
 
-func (b *bench) replaced() {
-	b.t.Helper()
-	b.ask()
-	b.blocked("$52,000")
-	b.know("$52,000", true)
-	if _, err := b.askAgain(2); err != nil {
-		b.t.Fatal(err)
+// Three requests are asked in a turn, and the last one says so, at its answer and at its permit.
+// In a later turn a new chain begins.
+func TestChainEnds(t *testing.T) {
+	for _, atAnswer := range []bool{true, false} {
+		b := newBench(t, nil, strava)
+		b.blocked("$52,000")
+		for n := 2; n <= 3; n++ {
+			last := n == 3
+			b.know("$52,000", true)
+			a, err := b.askAgain(n)
+			if err != nil || a.Chain != n-1 || a.Last() != last {
+				t.Fatalf("request %d: link %d, last %t, %v", n, a.Chain, a.Last(), err)
+			}
+			if !atAnswer {
+				b.world.put(strava, "price", usd("$52,000"))
+			} else {
+				b.world.put(strava, "price", usd("$53,000"))
+			}
+			out := b.answerTo(n, true)
+			if out.Accepted == atAnswer || out.Approval.Last() != last {
+				t.Fatalf("answer %d came to %q, last %t", n, out.Reason, out.Approval.Last())
+			}
+			if !atAnswer {
+				b.world.put(strava, "price", usd("$53,000"))
+				e := b.execution()
+				e.CallID = fmt.Sprintf("call-%d", n)
+				_, _, err := b.guard.Permit(t.Context(), e)
+				if refusal := wantRefusal(t, err, safety.CodeDrift); refusal.Last != last {
+					t.Errorf("permit %d: last is %t", n, refusal.Last)
+				}
+			}
+			b.clock.Add(time.Second)
+		}
+		b.know("$53,000", true)
+		_, err := b.askAgain(4)
+		wantCode(t, err, safety.CodeAskedTooOften, "asked for 3 times")
+		if a, err := b.askAgain(4, laterTurn); err != nil || a.Replaces != "" || a.Chain != 0 || a.Last() {
+			t.Errorf("in a later turn it replaces %q, link %d, %v", a.Replaces, a.Chain, err)
+		}
 	}
 }
 
 // After a budget was exceeded its news is needed too: the refusal has none.
 func TestAskAgainAfterABudget(t *testing.T) {
-	product := bought("Product", "Strava Sponsored Routes", values{"price": usd("$40,000")}, nil)
+	rule := fits
+	rule.Everything = true
 	small := thing("Budget", "$50,000", values{"amount": usd("$50,000")})
-	setup := func(t *testing.T) *bench {
-		b := newBench(t, func(cfg *safety.GuardConfig) {
-			cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Everything: true}}
-		}, product, small)
-		b.ask()
-		b.world.put(product, "price", usd("$52,000"))
-		if out := b.answer(true); out.Reason != safety.CodeDrift || len(out.Report.Alerts()) != 2 {
-			t.Fatalf("the answer came to %q\n%s", out.Reason, out.Report.Summary())
-		}
-		b.clock.Add(time.Second)
-		b.record.snap.Entities = []entity.Canonical{told(product, b.clock.Now(), true, values{"price": usd("$52,000")}), small}
-		return b
-	}
-	b := setup(t)
+	b := newBench(t, within(rule), strava, small)
+	b.blocked("$52,000")
+	b.know("$52,000", true)
+	b.record.snap.Entities = append(b.record.snap.Entities, small)
 	_, err := b.askAgain(2)
 	wantCode(t, err, safety.CodeDrift, "not read since: Budget $50,000. Read that")
 	b.record.snap.Entities[1] = told(small, b.clock.Now(), true, values{"amount": usd("$60,000")})
@@ -332,7 +292,8 @@ func TestAskAgainAfterWhatWasUnseen(t *testing.T) {
 	b := newBench(t, nil, strava)
 	b.ask()
 	b.record.snap.Entities = append(b.record.snap.Entities, yahoo)
-	b.world.states[yahoo.Key] = safety.State{Attributes: values{"price": usd("$95,000"), "availability": entity.Bool(true)}}
+	b.world.put(yahoo, "price", usd("$95,000"))
+	b.world.put(yahoo, "availability", entity.Bool(true))
 	if out := b.answer(true); out.Reason != safety.CodeDrift {
 		t.Fatalf("the answer came to %q\n%s", out.Reason, out.Report.Summary())
 	}
@@ -360,137 +321,75 @@ func TestManyUnread(t *testing.T) {
 			b.world.put(e, "price", usd("$2"))
 		}
 		b.answer(true)
-		b.clock.Add(time.Second)
 		_, err := b.askAgain(2)
 		wantCode(t, err, safety.CodeDrift, says)
 	}
 }
 
-// A turn may have no name.
-func TestAskInATurnWithoutAName(t *testing.T) {
-	b := newBench(t, nil, strava)
-	nameless := func(r *safety.Request) { r.InvocationID = "" }
-	if a, err := b.askAgain(1, nameless); err != nil || a.Replaces != "" {
-		t.Errorf("the first request replaces %q, %v", a.Replaces, err)
-	}
-	if out := b.answerTo(1, false); out.Reason != safety.CodeRejected {
-		t.Fatalf("the rejection came to %q", out.Reason)
-	}
-	_, err := b.askAgain(2, nameless)
-	wantCode(t, err, safety.CodeRejected, "in this turn")
-}
-
-// Of two that ask at the same time one asks.
-func TestAskAgainAtOnce(t *testing.T) {
-	b := newBench(t, nil, strava)
-	b.ask()
-	b.blocked("$52,000")
-	b.know("$52,000", true)
-	errs := make([]error, 8)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() {
-			r := b.request()
-			r.CallID = fmt.Sprintf("call-%d", i+2)
-			_, errs[i] = b.guard.Ask(t.Context(), r)
-		})
-	}
-	wg.Wait()
-	asked := 0
-	for _, err := range errs {
-		if err == nil {
-			asked++
-			continue
-		}
-		wantCode(t, err, safety.CodeAsked, "already")
-	}
-	if asked != 1 || len(b.list()) != 2 {
-		t.Errorf("%d asked, %d requests", asked, len(b.list()))
-	}
-}
-
-// racing is a ledger in which somebody else replaced the request just before.
-type racing struct{ safety.Ledger }
-
-func (racing) Create(context.Context, safety.Approval) error { return safety.ErrConflict }
-
+// Who is not the first to ask again is refused.
 func TestAskAgainLosesTheRace(t *testing.T) {
 	b := newBench(t, nil, strava)
-	b.ask()
 	b.blocked("$52,000")
 	b.know("$52,000", true)
+	b.guard = b.with(altered{Ledger: b.ledger, create: func() error { return safety.ErrConflict }})
 	r := b.request()
 	r.CallID = "call-2"
-	_, err := b.with(racing{b.ledger}).Ask(t.Context(), r)
+	_, err := b.guard.Ask(t.Context(), r)
 	wantCode(t, err, safety.CodeAsked, "already")
 	r.Args = map[string]any{}
-	if _, err := b.with(racing{b.ledger}).Ask(t.Context(), r); !errors.Is(err, safety.ErrConflict) {
+	if _, err := b.guard.Ask(t.Context(), r); !errors.Is(err, safety.ErrConflict) {
 		t.Errorf("a conflict of a first request is %v", err)
 	}
 }
 
-// spoiled is a ledger whose answers are changed.
-type spoiled struct {
-	safety.Ledger
-	last, change, got func(*safety.Approval) error
-}
-
-func (s spoiled) Last(ctx context.Context, ses safety.Session, tool, digest, invocation string) (safety.Approval, error) {
-	a, err := s.Ledger.Last(ctx, ses, tool, digest, invocation)
-	if err == nil && s.last != nil {
-		err = s.last(&a)
-	}
-	return a, err
-}
-
-func (s spoiled) LastChange(ctx context.Context, ses safety.Session, tool string) (safety.Approval, error) {
-	a, err := s.Ledger.LastChange(ctx, ses, tool)
-	if err == nil && s.change != nil {
-		err = s.change(&a)
-	}
-	return a, err
-}
-
-func (s spoiled) Get(ctx context.Context, id string) (safety.Approval, error) {
-	a, err := s.Ledger.Get(ctx, id)
-	if err == nil && s.got != nil {
-		err = s.got(&a)
-	}
-	return a, err
-}
-
-// What the ledger cannot say, or says of another call, refuses.
+// What the ledger cannot say of an earlier request, or says of another one, refuses.
 func TestAskAgainOfABadLedger(t *testing.T) {
-	change := func(f func(*safety.Approval)) func(*safety.Approval) error {
-		return func(a *safety.Approval) error { f(a); return nil }
+	say := func(f func(*safety.Approval)) func(*safety.Approval) error {
+		return func(a *safety.Approval) error {
+			f(a)
+			return nil
+		}
+	}
+	report := func(text string) func(*safety.Approval) error {
+		return say(func(a *safety.Approval) { a.Report = []byte(text) })
 	}
 	fails := func(*safety.Approval) error { return errors.New("disk") }
-	for name, l := range map[string]spoiled{
+	otherTool := say(func(a *safety.Approval) { a.Tool = "other" })
+	otherSession := say(func(a *safety.Approval) { a.Session.ID = "other" })
+	for name, l := range map[string]altered{
 		"the last one cannot be read":     {last: fails},
-		"the last one of another session": {last: change(func(a *safety.Approval) { a.Session.ID = "other" })},
-		"the last one of another tool":    {last: change(func(a *safety.Approval) { a.Tool = "other" })},
-		"the last one of other arguments": {last: change(func(a *safety.Approval) { a.ArgsDigest = "other" })},
-		"it cannot be read in full":       {got: fails},
-		"its report is damaged":           {got: change(func(a *safety.Approval) { a.Report = []byte("{") })},
-		"its report is none":              {got: change(func(a *safety.Approval) { a.Report = nil })},
-		"its report has no alerts":        {got: change(func(a *safety.Approval) { a.Report = []byte(`{"checked_at":"2026-01-19T11:00:13Z"}`) })},
-		"its report has no time":          {got: change(func(a *safety.Approval) { a.Report = []byte(`{"alerts":[{"attribute":"price"}]}`) })},
+		"the last one of another session": {last: otherSession},
+		"the last one of another tool":    {last: otherTool},
+		"the last one of other arguments": {last: say(func(a *safety.Approval) { a.ArgsDigest = "other" })},
+		"it cannot be read in full":       {get: fails},
+		"its report is damaged":           {get: report("{")},
+		"its report is none":              {get: report("")},
+		"its report has no alerts":        {get: report(`{"checked_at":"2026-01-19T11:00:13Z"}`)},
+		"its report has no time":          {get: report(`{"alerts":[{"attribute":"price"}]}`)},
+		"the wish cannot be read":         {change: fails},
+		"the wish of another session":     {change: otherSession},
+		"the wish of another tool":        {change: otherTool},
+		"the wish was not a rejection":    {change: say(func(a *safety.Approval) { a.State = safety.StateBlocked })},
+		"there is no wish":                {change: say(func(a *safety.Approval) { a.Change = "" })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava)
-			b.ask()
-			b.blocked("$52,000")
-			b.know("$52,000", true)
-			l.Ledger = b.ledger
 			r := b.request()
 			r.CallID = "call-2"
-			if _, err := b.with(l).Ask(t.Context(), r); err == nil {
-				t.Error("asked")
+			if l.change == nil {
+				b.blocked("$52,000")
+				b.know("$52,000", true)
 			} else {
-				wantCode(t, err, safety.CodeStore, "")
+				b.ask()
+				b.says("", safety.Answer{Change: "less"})
+				r.Args = map[string]any{"total": 1.0}
 			}
-			if _, err := b.with(l).Replaces(t.Context(), r); err == nil {
-				t.Error("replaced")
+			l.Ledger = b.ledger
+			g := b.with(l)
+			_, err := g.Ask(t.Context(), r)
+			wantRefusal(t, err, safety.CodeStore)
+			if _, err := g.Replaces(t.Context(), r); err == nil || len(b.list()) != 1 {
+				t.Errorf("replaced, or asked: %v, %d requests", err, len(b.list()))
 			}
 		})
 	}
@@ -505,12 +404,11 @@ func TestReplacesRefuses(t *testing.T) {
 	r.Args = map[string]any{"f": func() {}}
 	_, err := b.guard.Replaces(t.Context(), r)
 	wantCode(t, err, safety.CodeInvalid, "no digest")
-	b.ask()
 	b.blocked("$52,000")
 	b.record.err = errors.New("disk")
 	_, err = b.guard.Replaces(t.Context(), b.request())
 	wantCode(t, err, safety.CodeStore, "could not be read")
-	_, err = b.with(spoiled{Ledger: b.ledger, last: func(*safety.Approval) error { panic("boom") }}).Replaces(t.Context(), b.request())
+	_, err = b.with(altered{Ledger: b.ledger, last: func(*safety.Approval) error { panic("boom") }}).Replaces(t.Context(), b.request())
 	if err == nil {
 		t.Error("a panic lets ask")
 	}
@@ -519,8 +417,7 @@ func TestReplacesRefuses(t *testing.T) {
 // What a request shows is the difference to the one that it replaces.
 func TestDifferenceIsShown(t *testing.T) {
 	b := newBench(t, nil, strava)
-	first := b.ask()
-	b.blocked("$52,000")
+	first := b.blocked("$52,000")
 	b.know("$52,000", true)
 	a, err := b.askAgain(2)
 	if err != nil {
@@ -545,5 +442,42 @@ func TestDifferenceIsShown(t *testing.T) {
 	clone.Difference.Entities[0].Value = "spoiled"
 	if diff := cmp.Diff(want, a.Shown()["difference"]); diff != "" {
 		t.Errorf("a clone shares its difference:\n%s", diff)
+	}
+}
+
+// A person who rejects can wish for a change: the next request for the tool that has one replaces
+// theirs.
+func TestChange(t *testing.T) {
+	b := newBench(t, nil, strava)
+	first := b.ask()
+	out := b.says("", safety.Answer{Change: " at most $30,000\n"})
+	b.wantOutcome(out, safety.CodeChange, safety.StateRejected)
+	if out.Approval.Change != "at most $30,000" || out.Approval.Approver != "ana" {
+		t.Errorf("%+v", out.Approval)
+	}
+	_, err := b.askAgain(2)
+	wantCode(t, err, safety.CodeChange, `to be different: "at most $30,000".`)
+	id, err := b.guard.Replaces(t.Context(), safety.Request{Session: nike, CallID: "call-2", Tool: "provision_campaign", InvocationID: "inv-2", Args: b.args, Chained: true})
+	if err != nil || id != first.ID {
+		t.Errorf("the same call in a later turn replaces %q, %v", id, err)
+	}
+	b.args = map[string]any{"campaign": "summer", "total": 30000.0}
+	if a, err := b.askAgain(2, func(r *safety.Request) { r.Chained = false }); err != nil || a.Replaces != "" {
+		t.Errorf("not chained: replaces %q, error %v", a.Replaces, err)
+	}
+	a, err := b.askAgain(3, func(r *safety.Request) { r.Redact = func(args []byte) []byte { return args } })
+	if err != nil || a.Replaces != first.ID || a.Chain != 0 {
+		t.Fatalf("replaces %q, chain %d, error %v", a.Replaces, a.Chain, err)
+	}
+	want := []safety.ValueDifference{{Name: "total", Was: "200000", Now: "30000"}}
+	if diff := cmp.Diff(want, a.Difference.Arguments); diff != "" {
+		t.Errorf("difference (-want +got):\n%s", diff)
+	}
+	if hint := a.Hint("buy"); !strings.Contains(hint, "Replaces the request of 11:00 UTC: argument total 200000 → 30000") {
+		t.Errorf("hint %q", hint)
+	}
+	b.args = map[string]any{"total": 1.0}
+	if a, err := b.askAgain(4); err != nil || a.Replaces != "" {
+		t.Errorf("one more: replaces %q, error %v", a.Replaces, err)
 	}
 }

@@ -5,8 +5,10 @@ package safety_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -104,6 +106,9 @@ func snapshotted(seen ...entity.Entity) entity.Canonical {
 	return c
 }
 
+// down is what a checker says whose source cannot be reached.
+var down = &safety.AnswerError{Reason: safety.ReasonSourceDown, Err: errors.New("connection refused")}
+
 var (
 	yahoo  = thing("Product", "Yahoo Homepage Takeover", values{"price": usd("$90,000"), "availability": entity.Bool(true)})
 	strava = thing("Product", "Strava Sponsored Routes", values{"price": usd("$40,000"), "availability": entity.Bool(true)})
@@ -148,6 +153,8 @@ type world struct {
 	mu     sync.Mutex
 	clock  *clock
 	states map[string]safety.State // by key; the as-of is the time of the question if not set
+	down   map[string]error        // by key: the thing cannot be checked
+	takes  time.Duration           // that a check takes
 	calls  int
 }
 
@@ -155,6 +162,10 @@ func (w *world) Check(_ context.Context, e entity.Canonical) (safety.State, erro
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls++
+	w.clock.Add(w.takes)
+	if err := w.down[e.Key]; err != nil {
+		return safety.State{}, err
+	}
 	s := w.states[e.Key]
 	s.Attributes = maps.Clone(s.Attributes)
 	if s.AsOf.IsZero() {
@@ -188,6 +199,7 @@ type bench struct {
 	reports  []safety.Report
 	stages   []safety.Stage
 	args     map[string]any
+	asker    string // who asks, if the guard has an identity
 	approval safety.Approval
 }
 
@@ -209,7 +221,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 		record: &record{snap: safety.Snapshot{
 			Entities: entities, Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		}},
-		world: &world{clock: c, states: map[string]safety.State{}},
+		world: &world{clock: c, states: map[string]safety.State{}, down: map[string]error{}},
 		args:  map[string]any{"campaign": "summer", "total": 200000.0},
 	}
 	checkers := map[string]safety.Checker{}
@@ -251,7 +263,7 @@ func (b *bench) request() safety.Request {
 
 func (b *bench) ask() safety.Approval {
 	b.t.Helper()
-	a, err := b.guard.Ask(b.t.Context(), b.request())
+	a, err := b.guard.Ask(as(b.t, b.asker), b.request())
 	if err != nil {
 		b.t.Fatalf("Ask: %v", err)
 	}
@@ -264,9 +276,16 @@ func (b *bench) ask() safety.Approval {
 
 func (b *bench) answer(confirmed bool) safety.Outcome {
 	b.t.Helper()
-	out, err := b.guard.Answer(b.t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: confirmed, RunID: "run-2"})
+	return b.says("", safety.Answer{Confirmed: confirmed})
+}
+
+// says lets somebody answer; "" is somebody whom nobody knows.
+func (b *bench) says(who string, ans safety.Answer) safety.Outcome {
+	b.t.Helper()
+	ans.Session, ans.ConfirmationID, ans.RunID = nike, "conf-1", "run-2"
+	out, err := b.guard.Answer(as(b.t, who), ans)
 	if err != nil {
-		b.t.Fatalf("Answer: %v", err)
+		b.t.Errorf("Answer: %v", err)
 	}
 	return out
 }
@@ -301,6 +320,18 @@ func (b *bench) permitted() *safety.Permit {
 	return p
 }
 
+// carriedOut gets a permit, uses it and records the end.
+func (b *bench) carriedOut() {
+	b.t.Helper()
+	p, _, err := b.permit()
+	if err == nil {
+		err = errors.Join(p.Consume(b.t.Context(), b.args), p.Done(b.t.Context(), nil))
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func (b *bench) state() safety.ApprovalState {
 	b.t.Helper()
 	a, err := b.ledger.Get(context.WithoutCancel(b.t.Context()), b.approval.ID)
@@ -308,6 +339,15 @@ func (b *bench) state() safety.ApprovalState {
 		b.t.Fatal(err)
 	}
 	return a.State
+}
+
+func (b *bench) history() []safety.Step {
+	b.t.Helper()
+	steps, err := b.ledger.History(context.WithoutCancel(b.t.Context()), b.approval.ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return steps
 }
 
 func (b *bench) check() safety.Report {
@@ -325,6 +365,28 @@ func reasons(r safety.Report) []string {
 		out = append(out, f.Reason)
 	}
 	return out
+}
+
+// changes says what a check found: the reasons of its failures and what its summary has of its alerts
+// and warnings, and "safe" if nothing denies.
+func changes(r safety.Report) string {
+	list, want := reasons(r), safety.Safe
+	if len(list) > 0 {
+		want = safety.CheckFailed
+	}
+	if len(r.Alerts()) > 0 {
+		want = safety.Drift
+	}
+	for line := range strings.Lines(r.Summary()) {
+		if change, rest, ok := strings.Cut(line, " (severity="); ok {
+			_, effect, _ := strings.Cut(strings.TrimSpace(rest), ")")
+			list = append(list, strings.TrimSpace(change)+effect)
+		}
+	}
+	if len(list) == 0 || r.Verdict() != want {
+		list = append(list, r.Verdict().String())
+	}
+	return strings.Join(list, ", ")
 }
 
 // wantFailure checks that a report denies for the reason.
@@ -361,6 +423,64 @@ func wantRefusal(t *testing.T, err error, code string) *safety.Refusal {
 		t.Fatalf("error %v (%T), want a refusal with code %q", err, err, code)
 	}
 	return r
+}
+
+// all makes several changes of a configuration, one after the other. A nil one changes nothing.
+func all(list ...func(*safety.GuardConfig)) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		for _, change := range list {
+			if change != nil {
+				change(cfg)
+			}
+		}
+	}
+}
+
+// ruled gives an attribute a rule.
+func ruled(attribute string, r safety.Rule) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		r.Drift = safety.Changed
+		cfg.Policy.Rules[attribute] = r
+	}
+}
+
+// ofType gives the entities of a type a policy.
+func ofType(typ string, p safety.TypePolicy) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		if cfg.Policy.Types == nil {
+			cfg.Policy.Types = map[string]safety.TypePolicy{}
+		}
+		cfg.Policy.Types[typ] = p
+	}
+}
+
+// requiring says which entities have to be checked.
+func requiring(r safety.Requirement, listed ...string) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) { cfg.Policy.Require, cfg.Policy.Listed = r, listed }
+}
+
+// checking gives a type a checker.
+func checking(typ string, f safety.CheckerFunc) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) { cfg.Checkers[typ] = f }
+}
+
+// without takes the checkers of types away.
+func without(types ...string) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		for _, typ := range types {
+			delete(cfg.Checkers, typ)
+		}
+	}
+}
+
+// answer is a checker that gives one answer for everything.
+func answer(s safety.State, err error) safety.CheckerFunc {
+	return func(context.Context, entity.Canonical) (safety.State, error) { return s, err }
+}
+
+// answering makes every checker one that gives one answer for everything.
+func answering(s safety.State, err error) func(*safety.GuardConfig) {
+	return checkerOf(answer(s, err))
 }
 
 // checkerOf makes every type's checker f.

@@ -4,7 +4,7 @@
 package safety_test
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -67,127 +67,137 @@ func TestBudgetExceeded(t *testing.T) {
 	if diff := cmp.Diff(want, r.Alerts()[2]); diff != "" {
 		t.Errorf("alert (-want +got):\n%s", diff)
 	}
-	if line := "  [budget_exceeded] Budget: $200,000: $200,000 -> $212,000 (+6%) (severity=0.85)\n"; !strings.HasSuffix(r.Summary(), line) {
-		t.Errorf("summary:\n%s", r.Summary())
-	}
 }
 
-// A plan may grow beyond its budget although no entity is stale.
-func TestBudgetWithinTolerances(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		within(fits)(cfg)
-		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Tolerance: safety.Tolerance{Percent: 5}}
-	}, plan()...)
-	b.ask()
-	b.world.put(find(t, b, "Strava"), "price", usd("$40,000.01"))
-	r := b.check()
-	wantDrift(t, r, safety.BudgetExceeded)
-	if r.StaleEntities() != 0 || r.Alerts()[0].After != "$200,000.01" {
-		t.Errorf("%s", r.Summary())
+// TestBudget says what comes of the present cost of a plan, and where it cannot be shown that it fits.
+func TestBudget(t *testing.T) {
+	const unknown = "policy: it cannot be shown that what the plan costs now fits its Budget: "
+	type things = []entity.Canonical
+	type prices = map[string]entity.Value
+	dollars := func(s string) values { return values{"amount": usd(s)} }
+	limit := func(amount entity.Value) entity.Canonical { return thing("Budget", "b", values{"amount": amount}) }
+	line := func(price entity.Value, arguments values) entity.Canonical {
+		return bought("Product", "P", values{"price": price}, arguments)
 	}
-	b.world.put(find(t, b, "ESPN"), "price", usd("$69,999.99"))
-	wantSafe(t, b.check())
-	// What was only looked at costs nothing.
-	b.world.put(find(t, b, "Hulu"), "price", usd("$83,000"))
-	wantSafe(t, b.check())
-}
-
-func TestBudgetSums(t *testing.T) {
-	number := number[float64]
+	several := func(n entity.Value) values { return values{"quantity": n} }
+	// seen is a product at one dollar that is named as the sightings say.
+	seen := func(more ...entity.Entity) entity.Canonical {
+		read := entity.Entity{Source: entity.SourceRule, TechNode: "node-0", Attributes: values{"price": usd("$1")}}
+		return sighted("Product", "P", append([]entity.Entity{read}, more...)...)
+	}
+	named := func(node string, attributes values, repeats int) entity.Entity {
+		return entity.Entity{Source: entity.SourceAction, TechNode: node, Attributes: attributes, Repeats: repeats}
+	}
+	// claims is a budget of nine dollars by its value.
+	claims := func(sightings ...entity.Entity) entity.Canonical {
+		e := sighted("Budget", "$9", sightings...)
+		e.Norm = usd("$9")
+		return e
+	}
+	everything := func(r *safety.BudgetRule) { r.Everything = true }
+	quantity := func(r *safety.BudgetRule) { r.QuantityAttribute = "quantity" }
+	byValue := func(r *safety.BudgetRule) { r.LimitAttribute = "" }
+	ofTool := func(pattern string) func(*safety.BudgetRule) {
+		return func(r *safety.BudgetRule) { r.Tool = pattern }
+	}
+	tolerant := ruled("price", safety.Rule{Tolerance: safety.Tolerance{Percent: 5}})
+	optional := ofType("Product", safety.TypePolicy{Optional: true})
+	says := func(s safety.State, err error) func(*safety.GuardConfig) {
+		return all(optional, checking("Product", answer(s, err)))
+	}
+	unclaimed := ofType("Budget", safety.TypePolicy{Optional: true})
+	claimable := ofType("Budget", safety.TypePolicy{Optional: true, Unseen: safety.UnseenAllow})
+	long := must(entity.ParseNumber("1." + strings.Repeat("1", 60)))
+	five := values{"price": usd("$5")}
+	fine, dear := line(usd("$5"), nil), called("x", readAt("$10"), inArgs(nil))
 	for _, test := range []struct {
 		name     string
-		change   func(*safety.BudgetRule)
-		entities []entity.Canonical
-		now      map[string]entity.Value // price by value
-		before   string                  // "" for safe
-		after    string
+		rule     func(*safety.BudgetRule)
+		change   func(*safety.GuardConfig)
+		entities things
+		now      prices   // by the value of the entity
+		want     []string // as in TestBasis
 	}{
-		{name: "everything", change: func(b *safety.BudgetRule) { b.Everything = true }, entities: plan(),
-			before: "$280,000", after: "$280,000"},
-		{name: "quantities of the action", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			budget, bought("Product", "P", values{"price": usd("$0.10")}, values{"quantity": number(2000001)}),
-		}, before: "$200,000.10", after: "$200,000.10"},
-		{name: "named twice", entities: []entity.Canonical{
-			budget, sighted("Product", "P",
-				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceRule, TechNode: "node-0"},
-				entity.Entity{Source: entity.SourceAction, TechNode: "node-1", Repeats: 1}),
-		}, before: "$200,002", after: "$200,002"},
-		{name: "named twice by another action", entities: []entity.Canonical{
-			budget, sighted("Product", "P",
-				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceRule, TechNode: "node-0"},
-				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceAction, TechNode: "node-0", Repeats: 1},
-				entity.Entity{Source: entity.SourceAction, TechNode: "node-1"}),
-		}},
-		{name: "quantities that fit", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			budget, bought("Product", "P", values{"price": usd("$0.10")}, values{"quantity": number(2000000)}),
-		}},
-		{name: "quantity that was seen", change: func(b *safety.BudgetRule) { b.QuantityAttribute, b.Everything = "quantity", true }, entities: []entity.Canonical{
-			budget, thing("Product", "P", values{"price": usd("$1"), "quantity": number(1.5)}),
-		}, now: map[string]entity.Value{"P": usd("$133,334")}, before: "$1.50", after: "$200,001"},
-		{name: "quantities of this action, not of another", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" },
-			entities: []entity.Canonical{
-				thing("Budget", "b", values{"amount": usd("$2")}),
-				sighted("Product", "P",
-					entity.Entity{Source: entity.SourceRule, TechNode: "node-0", Attributes: values{"price": usd("$1")}},
-					entity.Entity{Source: entity.SourceAction, TechNode: "node-1", Attributes: values{"price": usd("$1"), "quantity": number(3)}},
-					entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"quantity": number(1)}}),
-			}, before: "$3", after: "$3"},
-		{name: "of nothing", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			budget, bought("Product", "P", values{"price": usd("$1")}, values{"quantity": number(0)}),
-		}},
-		{name: "a budget by its value", change: func(b *safety.BudgetRule) { b.LimitAttribute = "" }, entities: []entity.Canonical{
-			sighted("Budget", "$5", entity.Entity{Norm: usd("$5"), Source: entity.SourceRule, Attributes: values{"amount": usd("$9")}}),
-			bought("Product", "P", values{"price": usd("$5.01")}, nil),
-		}, before: "$5.01", after: "$5.01"},
-		{name: "the budget of the action", entities: []entity.Canonical{
-			budget, bought("Budget", "mine", values{"amount": usd("$5")}, nil), bought("Product", "P", values{"price": usd("$6")}, nil),
-		}, before: "$6", after: "$6"},
-		{name: "the budget as it was approved", entities: []entity.Canonical{
-			thing("Budget", "b", values{"amount": usd("$5")}), bought("Product", "P", values{"price": usd("$5")}, nil),
-		}, now: map[string]entity.Value{"P": usd("$5")}},
-		{name: "plain numbers", entities: []entity.Canonical{
-			thing("Budget", "hours", values{"amount": number(40)}), bought("Product", "P", values{"price": number(40.5)}, nil),
-		}, before: "40.5", after: "40.5"},
-		{name: "exact decimals", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			thing("Budget", "b", values{"amount": usd("$0.3")}), bought("Product", "P", values{"price": usd("$0.1"), "quantity": number(3)}, nil),
-		}},
-		{name: "a cost nobody saw", entities: []entity.Canonical{
-			thing("Budget", "b", values{"amount": usd("$5")}), bought("Product", "P", values{"x": number(1)}, nil),
-		}, now: map[string]entity.Value{"P": usd("$6")}, before: "not known", after: "$6"},
-		{name: "a cost seen in another currency", entities: []entity.Canonical{
-			thing("Budget", "b", values{"amount": usd("$5")}), bought("Product", "P", values{"price": usd("€4")}, nil),
-			bought("Product", "Q", values{"price": usd("$4")}, nil),
-		}, now: map[string]entity.Value{"P": usd("$4")}, before: "not known", after: "$8"},
+		{name: "beyond its budget within the tolerances", change: tolerant, entities: plan(), now: prices{"Strava": usd("$40,000.01")}, want: []string{"$200,000 -> $200,000.01: ..."}},
+		{name: "moved, and within its budget", change: tolerant, entities: plan(), now: prices{"Strava": usd("$40,000.01"), "ESPN": usd("$69,999.99")}},
+		{name: "what was only looked at costs nothing", change: tolerant, entities: plan(), now: prices{"Hulu": usd("$83,000")}},
+		{name: "everything", rule: everything, entities: plan(), want: []string{"$280,000 -> $280,000: ..."}},
+		{name: "a rule of this tool", rule: ofTool("provision_campaign"), change: tolerant, entities: plan(), now: prices{"Strava": usd("$41,000")}, want: []string{"$200,000 -> $201,000: ..."}},
+		{name: "a rule of tools like this", rule: ofTool("provision_*"), change: tolerant, entities: plan(), now: prices{"Strava": usd("$41,000")}, want: []string{"$200,000 -> $201,000: ..."}},
+		{name: "a rule of other tools", rule: ofTool("pause_*"), change: tolerant, entities: plan(), now: prices{"Strava": usd("$41,000")}},
+		{name: "a rule of a tool with a part of the name", rule: ofTool("provision"), change: tolerant, entities: plan(), now: prices{"Strava": usd("$41,000")}},
+		{name: "quantities of the action", rule: quantity, entities: things{budget, line(usd("$0.10"), several(number(2000001)))}, want: []string{"$200,000.10 -> $200,000.10: ..."}},
+		{name: "quantities that fit", rule: quantity, entities: things{budget, line(usd("$0.10"), several(number(2000000)))}},
+		{name: "exact decimals", rule: quantity, entities: things{limit(usd("$0.3")), line(usd("$0.1"), several(number(3)))}},
+		{name: "named twice", entities: things{limit(usd("$1")), seen(named("node-1", nil, 1))}, want: []string{"$2 -> $2: ..."}},
+		{name: "named twice by another action", entities: things{limit(usd("$1")), seen(named("node-0", nil, 1), named("node-1", nil, 0))}},
+		{name: "a quantity that was seen", rule: func(r *safety.BudgetRule) { quantity(r); everything(r) },
+			entities: things{limit(usd("$1.50")), thing("Product", "P", values{"price": usd("$1"), "quantity": number(1.5)})}, now: prices{"P": usd("$1.20")},
+			want: []string{"$1 -> $1.20: ...", "$1.50 -> $1.80: ..."}},
+		{name: "quantities of this action, not of another", rule: quantity, entities: things{limit(usd("$2")), seen(named("node-1", several(number(3)), 0), named("node-0", several(number(1)), 0))},
+			want: []string{"$3 -> $3: ..."}},
+		{name: "a quantity of nothing", rule: quantity, entities: things{limit(usd("$0")), line(usd("$1"), several(number(0)))}},
+		{name: "what costs nothing", entities: things{limit(usd("$0")), line(usd("$0"), nil)}},
+		{name: "a budget by its value", rule: byValue, entities: things{claims(entity.Entity{Source: entity.SourceRule, Attributes: dollars("$99")}), line(usd("$9.01"), nil)},
+			want: []string{"$9.01 -> $9.01: ..."}},
+		{name: "the budget of the action", entities: things{budget, bought("Budget", "mine", dollars("$4"), nil), fine}, want: []string{"$5 -> $5: ..."}},
+		{name: "plain numbers", entities: things{limit(number(40)), line(number(40.5), nil)}, want: []string{"40.5 -> 40.5: ..."}},
+		{name: "a cost nobody saw", entities: things{limit(usd("$5")), bought("Product", "P", values{"x": number(1)}, nil)}, now: prices{"P": usd("$6")}, want: []string{"not known -> $6: ..."}},
+		{name: "a cost seen in another currency", entities: things{limit(usd("$5")), line(usd("€4"), nil), bought("Product", "Q", values{"price": usd("$4")}, nil)}, now: prices{"P": usd("$4")},
+			want: []string{"€4 -> $4: ...", "not known -> $8: ..."}},
+
+		{name: "no budget", entities: things{fine}, want: []string{unknown + "no Budget was approved with it: add a rule that finds it, and require it"}},
+		{name: "a budget that is not required", change: requiring(safety.RequireNamed), entities: things{fine, budget}, want: []string{unknown + "no Budget was approved with it..."}},
+		{name: "two budgets", entities: things{fine, budget, limit(usd("$9"))}, want: []string{unknown + "2 entities are a Budget: name the one that counts in the arguments of the action"}},
+		{name: "two budgets of the action", entities: things{fine, bought("Budget", "a", dollars("$9"), nil), bought("Budget", "b", dollars("$9"), nil)}, want: []string{unknown + "2 entities are a Budget..."}},
+		{name: "a budget without the attribute", entities: things{fine, thing("Budget", "b", values{"x": usd("$5")})}, want: []string{unknown + "amount of Budget b is not known"}},
+		{name: "a budget without a value", rule: byValue, entities: things{fine, budget}, want: []string{unknown + "its value of Budget $200,000 is not known"}},
+		{name: "a budget in words", entities: things{fine, limit(entity.Text("much"))}, want: []string{unknown + "amount of Budget b is a text where a number is expected"}},
+		{name: "another currency", entities: things{fine, limit(usd("€9"))}, want: []string{unknown + "the plan costs a money in USD, the budget is a money in EUR"}},
+		{name: "no currency", entities: things{fine, limit(noCurrency("9"))}, want: []string{unknown + "the plan costs a money in USD, the budget is a money"}},
+		{name: "an amount without a currency, a number", entities: things{line(noCurrency("5"), nil), limit(number(9))}, want: []string{unknown + "the plan costs a money, the budget is a number"}},
+		{name: "two currencies", entities: things{budget, fine, bought("Product", "Q", values{"price": usd("€5")}, nil)}, want: []string{unknown + "price of Product Q is a money in EUR, and that of another is a money in USD"}},
+		{name: "nothing of the action", entities: things{budget, thing("Product", "P", five)}, want: []string{unknown + "the arguments of provision_campaign name no Product: add a rule with in: action that finds it"}},
+		{name: "named by an earlier action", entities: things{budget, seen(named("node-0", nil, 0))}, want: []string{unknown + "the arguments of provision_campaign name no Product..."}},
+		{name: "nothing of all", rule: everything, entities: things{budget}, want: []string{unknown + "no Product was found"}},
+		{name: "a price in words", entities: things{budget, line(entity.Text("5"), nil)}, want: []string{unknown + "price of Product P is a text where a number is expected"}},
+		{name: "a negative price", entities: things{budget, line(usd("-$5"), nil)}, want: []string{unknown + "price of Product P is negative: -$5"}},
+		{name: "no price", entities: things{budget, bought("Product", "P", values{"x": number(5)}, nil)}, want: []string{unknown + "the present price of Product P could not be read"}},
+		{name: "no quantity", rule: quantity, entities: things{budget, fine}, want: []string{unknown + "quantity of Product P is not known"}},
+		{name: "a quantity in money", rule: quantity, entities: things{budget, line(usd("$5"), several(usd("$5")))}, want: []string{unknown + "quantity of Product P is a money in USD where a number is expected"}},
+		{name: "a negative quantity", rule: quantity, entities: things{budget, line(usd("$5"), several(number(-1)))}, want: []string{unknown + "quantity of Product P is negative: -1"}},
+		{name: "a quantity of what is named three times", rule: quantity, entities: things{budget, seen(named("node-1", several(number(1)), 2))},
+			want: []string{unknown + "the action names Product P 3 times: it has to name it once, with its quantity"}},
+		{name: "too many digits", rule: func(r *safety.BudgetRule) { r.QuantityAttribute = "price" }, entities: things{limit(number(1)), line(long, nil)}, want: []string{unknown + "...significant digits..."}},
+		{name: "no checker", change: all(optional, without("Product")), entities: things{budget, fine}, want: []string{unknown + "the present price of Product P could not be read"}},
+		{name: "an answer beside an error", change: says(safety.State{Attributes: five, AsOf: epoch}, errors.New("boom")), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
+		{name: "an old answer", change: says(safety.State{Attributes: five, AsOf: epoch.Add(-time.Hour)}, nil), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
+		{name: "an answer without a time", change: says(safety.State{Attributes: five}, nil), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
+
+		// A budget and a quantity that are only claimed are none.
+		{name: "read and claimed otherwise", change: unclaimed, entities: things{claims(saidBy(entity.SourceRule, dollars("$5")), saidBy(entity.SourceClaim, dollars("$10"))), dear}, want: []string{"$10 -> $10: ..."}},
+		{name: "claimed", change: unclaimed, entities: things{claims(inArgs(dollars("$10"))), dear}, want: []string{unknown + "nothing has shown amount of Budget $9"}},
+		{name: "claimed, and that is allowed", change: claimable, entities: things{claims(inArgs(dollars("$10"))), dear}},
+		{name: "claimed, allowed and too small", change: claimable, entities: things{claims(inArgs(dollars("$9"))), dear}, want: []string{"$10 -> $10: ..."}},
+		{name: "a value that is claimed", rule: byValue, change: unclaimed, entities: things{claims(inArgs(dollars("$1"))), dear}, want: []string{unknown + "nothing has shown its value of Budget $9"}},
+		{name: "a value that is claimed, and that is allowed", rule: byValue, change: claimable, entities: things{claims(inArgs(dollars("$1"))), dear}, want: []string{"$10 -> $10: ..."}},
+		{name: "a quantity that a person says", rule: quantity, entities: things{budget, called("x", readAt("$10"), saidBy(entity.SourceClaim, several(number(2))), inArgs(nil))},
+			want: []string{unknown + "quantity of Product x is not known"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rule := fits
-			if test.change != nil {
-				test.change(&rule)
+			if test.rule != nil {
+				test.rule(&rule)
 			}
-			b := newBench(t, func(cfg *safety.GuardConfig) {
-				within(rule)(cfg)
-				cfg.Policy.Rules["quantity"] = safety.Rule{Drift: safety.Changed, Optional: true}
-			}, test.entities...)
+			b := newBench(t, all(within(rule), ruled("quantity", safety.Rule{Optional: true}), test.change), test.entities...)
 			b.ask()
-			for name, v := range test.now {
-				b.world.put(find(t, b, name), "price", v)
+			for name, price := range test.now {
+				b.world.put(find(t, b, name), "price", price)
 			}
-			r := b.check()
-			var got []safety.Alert
-			for _, a := range r.Alerts() {
-				if a.Drift == safety.BudgetExceeded {
-					got = append(got, a)
-				}
-			}
-			switch {
-			case r.CheckFailed():
-				t.Errorf("%s", r.Summary())
-			case test.after == "":
-				if len(got) > 0 {
-					t.Errorf("%s", r.Summary())
-				}
-			case len(got) != 1 || got[0].Before != test.before || got[0].After != test.after:
-				t.Errorf("%s -> %s is what it costs; got\n%s", test.before, test.after, r.Summary())
+			out := b.answer(true)
+			said(t, out.Report, test.want...)
+			if out.Accepted != (len(test.want) == 0) {
+				t.Errorf("accepted %t, reason %q", out.Accepted, out.Reason)
 			}
 		})
 	}
@@ -198,166 +208,110 @@ func TestBudgetSums(t *testing.T) {
 func TestBudgetUnseen(t *testing.T) {
 	b := newBench(t, within(fits), plan()...)
 	b.ask()
+	asked := b.record.snap.Entities
 	late := bought("Product", "Late", values{"price": usd("$1")}, nil)
 	rich := bought("Budget", "Rich", values{"amount": usd("$900,000")}, nil)
-	b.record.snap.Entities = append(slices.Clone(b.record.snap.Entities), late, rich)
 	for _, e := range []entity.Canonical{late, rich} {
 		b.world.states[e.Key] = safety.State{Attributes: maps.Clone(e.Attributes)}
 	}
-	r := b.check()
-	wantDrift(t, r, safety.BudgetExceeded)
-	if a := r.Alerts()[0]; a.Before != "$200,000" || a.After != "$200,001" || a.Entity != budget.Value {
-		t.Errorf("%+v", a)
-	}
+	b.record.snap.Entities = slices.Concat(asked, []entity.Canonical{late, rich})
+	said(t, b.check(), "$200,000 -> $200,001: ...")
 
 	// An entity that turns out to be of the action later costs something too.
-	b = newBench(t, within(fits), plan()...)
-	b.ask()
-	b.record.snap.Entities = slices.Clone(b.record.snap.Entities)
-	b.record.snap.Entities[4] = bought("Product", "Hulu", values{"price": usd("$80,000")}, nil)
-	r = b.check()
-	wantDrift(t, r, safety.BudgetExceeded)
-	if a := r.Alerts()[0]; a.After != "$280,000" {
-		t.Errorf("%+v", a)
-	}
+	b.record.snap.Entities = slices.Concat(asked[:4], []entity.Canonical{bought("Product", "Hulu", values{"price": usd("$80,000")}, nil)})
+	said(t, b.check(), "$280,000 -> $280,000: ...")
 }
 
-func TestBudgetCannotBeEvaluated(t *testing.T) {
-	line := func(attributes, arguments values) entity.Canonical {
-		return bought("Product", "P", attributes, arguments)
+// Without a request every rule counts, and nothing is named by arguments.
+func TestBudgetWithoutARequest(t *testing.T) {
+	rule := fits
+	rule.Tool = "pause_*"
+	said(t, newBench(t, within(rule), plan()...).check(), "policy: ... there is no request whose arguments could name a Product")
+	rule.Everything = true
+	said(t, newBench(t, within(rule), plan()...).check(), "$280,000 -> $280,000: ...")
+}
+
+// A person sees the cost of a plan against its budgets in the request and in the report of a check.
+func TestCosts(t *testing.T) {
+	everything, elsewhere, unknown, squared := fits, fits, fits, fits
+	everything.Everything, elsewhere.Tool, unknown.LimitType, squared.QuantityAttribute = true, "other_*", "Quota", "price"
+	long := must(entity.ParseNumber("1." + strings.Repeat("1", 60)))
+	cost := func(budget, limit, seen, now string) safety.Cost {
+		return safety.Cost{BudgetType: "Budget", Budget: budget, Limit: limit, Seen: seen, Now: now}
 	}
-	fine := line(values{"price": usd("$5")}, nil)
-	long, err := entity.ParseNumber("1." + strings.Repeat("1", 60))
-	if err != nil {
-		t.Fatal(err)
+	exceeded := func(c safety.Cost) safety.Cost {
+		c.Exceeded = true
+		return c
 	}
-	optional := func(cfg *safety.GuardConfig) {
-		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Optional: true}}
-	}
-	answers := func(s safety.State, err error) func(*safety.GuardConfig) {
-		return func(cfg *safety.GuardConfig) {
-			optional(cfg)
-			cfg.Checkers["Product"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) { return s, err })
-		}
-	}
-	good := safety.State{Attributes: values{"price": usd("$5")}, AsOf: epoch}
-	for _, test := range []struct {
+	const most = "$200,000"
+	for _, tt := range []struct {
 		name     string
-		change   func(*safety.GuardConfig)
-		rule     func(*safety.BudgetRule)
+		rules    []safety.BudgetRule
 		entities []entity.Canonical
-		want     string
+		now      map[string]entity.Value // price by value
+		asked    []safety.Cost
+		checked  []safety.Cost // nil for what was asked
+		hint     string
 	}{
-		{"no budget", nil, nil, []entity.Canonical{fine}, "no Budget was approved with it: add a rule that finds it, and require it"},
-		{"two budgets", nil, nil, []entity.Canonical{fine, budget, thing("Budget", "b", budget.Attributes)}, "2 entities are a Budget: name the one that counts"},
-		{"two budgets of the action", nil, nil, []entity.Canonical{
-			fine, bought("Budget", "a", budget.Attributes, nil), bought("Budget", "b", budget.Attributes, nil),
-		}, "2 entities are a Budget"},
-		{"a budget that is not required", func(cfg *safety.GuardConfig) { cfg.Policy.Require = safety.RequireNamed }, nil,
-			[]entity.Canonical{fine, budget}, "and require it"},
-		{"a budget without the attribute", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"x": usd("$5")})}, "amount of Budget b is not known"},
-		{"a budget without a value", nil, func(b *safety.BudgetRule) { b.LimitAttribute = "" }, []entity.Canonical{fine, budget},
-			"its value of Budget $200,000 is not known"},
-		{"a budget in words", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"amount": entity.Text("much")})},
-			"amount of Budget b is a text where a number is expected"},
-		{"another currency", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"amount": usd("€9")})},
-			"the plan costs a money in USD, the budget is a money in EUR"},
-		{"no currency", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"amount": noCurrency("9")})}, "the budget is a money"},
-		{"a number", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"amount": number(9)})}, "the budget is a number"},
-		{"an amount without a currency, a number", nil, nil, []entity.Canonical{
-			line(values{"price": noCurrency("5")}, nil), thing("Budget", "b", values{"amount": number(9)}),
-		}, "the plan costs a money, the budget is a number"},
-		{"two currencies", nil, nil, []entity.Canonical{budget, fine, bought("Product", "Q", values{"price": usd("€5")}, nil)},
-			"price of Product Q is a money in EUR, and that of another is a money in USD"},
-		{"nothing of the action", nil, nil, []entity.Canonical{budget, thing("Product", "P", values{"price": usd("$5")})},
-			"the arguments of provision_campaign name no Product: add a rule with in: action"},
-		{"of an earlier action", nil, nil, []entity.Canonical{
-			budget, sighted("Product", "P", entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"price": usd("$5")}}),
-		}, "name no Product"},
-		{"nothing of all", nil, func(b *safety.BudgetRule) { b.Everything = true }, []entity.Canonical{budget}, "no Product was found"},
-		{"a price in words", nil, nil, []entity.Canonical{budget, line(values{"price": entity.Text("5")}, nil)},
-			"price of Product P is a text where a number is expected"},
-		{"a negative price", nil, nil, []entity.Canonical{budget, line(values{"price": usd("-$5")}, nil)}, "price of Product P is negative: -$5"},
-		{"no price", nil, nil, []entity.Canonical{budget, line(values{"x": number(5)}, nil)}, "the present price of Product P could not be read"},
-		{"no quantity", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, []entity.Canonical{budget, fine},
-			"quantity of Product P is not known"},
-		{"a quantity in money", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, []entity.Canonical{
-			budget, line(values{"price": usd("$5")}, values{"quantity": usd("$5")}),
-		}, "quantity of Product P is a money in USD where a number is expected"},
-		{"a negative quantity", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, []entity.Canonical{
-			budget, line(values{"price": usd("$5")}, values{"quantity": number(-1)}),
-		}, "quantity of Product P is negative: -1"},
-		{"a quantity of what is named twice", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, []entity.Canonical{
-			budget, sighted("Product", "P",
-				entity.Entity{Attributes: values{"price": usd("$5"), "quantity": number(1)}, Source: entity.SourceAction, TechNode: "node-1", Repeats: 2}),
-		}, "the action names Product P 3 times: it has to name it once, with its quantity"},
-		{"too many digits", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "price" }, []entity.Canonical{
-			thing("Budget", "b", values{"amount": number(1)}), line(values{"price": long}, nil),
-		}, "significant digits"},
-		{"no checker", func(cfg *safety.GuardConfig) {
-			optional(cfg)
-			delete(cfg.Checkers, "Product")
-		}, nil, []entity.Canonical{budget, fine}, "the present price of Product P could not be read"},
-		{"an answer beside an error", answers(good, errors.New("boom")), nil, []entity.Canonical{budget, fine}, "could not be read"},
-		{"an old answer", answers(safety.State{Attributes: good.Attributes, AsOf: epoch.Add(-time.Hour)}, nil), nil,
-			[]entity.Canonical{budget, fine}, "could not be read"},
-		{"an answer without a time", answers(safety.State{Attributes: good.Attributes}, nil), nil, []entity.Canonical{budget, fine}, "could not be read"},
+		{name: "no rule", entities: plan()},
+		{name: "several rules", rules: []safety.BudgetRule{unknown, everything, elsewhere, fits}, entities: plan(), now: map[string]entity.Value{"Strava": usd("$39,000")},
+			asked:   []safety.Cost{{BudgetType: "Quota", Seen: most}, cost(most, most, "$280,000", ""), cost(most, most, most, "")},
+			checked: []safety.Cost{{BudgetType: "Quota", Seen: most}, exceeded(cost(most, most, "$280,000", "$279,000")), cost(most, most, most, "$199,000")},
+			hint:    "Planned cost: $280,000 of Budget $200,000, $200,000 of Budget $200,000."},
+		{name: "a budget that nothing has shown", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{claimed("Budget", "b", values{"amount": usd("$9")}), plan()[1]},
+			asked: []safety.Cost{cost("b", "", "$70,000", "")}},
+		{name: "a budget in words", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{thing("Budget", "b", values{"amount": entity.Text("much")}), plan()[1]},
+			asked: []safety.Cost{cost("b", "", "$70,000", "")}},
+		{name: "another currency", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{thing("Budget", "b", values{"amount": usd("€9")}), plan()[1]},
+			asked: []safety.Cost{cost("b", "€9", "$70,000", "")}, hint: "Planned cost: $70,000 of Budget €9."},
+		{name: "nothing of the action", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{budget, plan()[4]}, asked: []safety.Cost{cost(most, most, "", "")}},
+		{name: "a price that was not read", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{budget, bought("Product", "P", values{"x": number(1)}, nil)},
+			now: map[string]entity.Value{"P": usd("$6")}, asked: []safety.Cost{cost(most, most, "", "")}, checked: []safety.Cost{cost(most, most, "", "$6")}},
+		{name: "a price that cannot be read now", rules: []safety.BudgetRule{fits}, entities: plan(), now: map[string]entity.Value{"Strava": {}},
+			asked: []safety.Cost{cost(most, most, most, "")}, hint: "Planned cost: $200,000 of Budget $200,000."},
+		{name: "too many digits", rules: []safety.BudgetRule{squared},
+			entities: []entity.Canonical{thing("Budget", "b", values{"amount": number(2)}), bought("Product", "P", values{"price": long}, nil)},
+			asked:    []safety.Cost{cost("b", "2", "", "")}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			rule := fits
-			if test.rule != nil {
-				test.rule(&rule)
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, within(tt.rules...), tt.entities...)
+			a := b.ask()
+			if diff := cmp.Diff(tt.asked, a.Costs); diff != "" {
+				t.Errorf("costs of the request (-want +got):\n%s", diff)
 			}
-			b := newBench(t, func(cfg *safety.GuardConfig) {
-				within(rule)(cfg)
-				if test.change != nil {
-					test.change(cfg)
-				}
-			}, test.entities...)
-			b.ask()
-			out := b.answer(true)
-			r := out.Report
-			wantFailure(t, r, safety.ReasonPolicy)
-			i := slices.IndexFunc(r.Failures(), func(f safety.Failure) bool { return f.Reason == safety.ReasonPolicy })
-			if f := r.Failures()[i]; !strings.Contains(f.Detail, test.want) || !strings.HasPrefix(f.Detail, "it cannot be shown that what the plan costs now fits its Budget: ") {
-				t.Errorf("%s; want %s", f, test.want)
+			if got := a.Hint("Buy"); tt.hint != "" && !strings.Contains(got, ". "+tt.hint+" ") || tt.hint == "" && strings.Contains(got, "Planned cost") {
+				t.Errorf("hint %q, want %q in it", got, tt.hint)
 			}
-			if out.Accepted || out.Reason != safety.CodeCheckFailed || len(r.Alerts()) > 0 {
-				t.Errorf("%s: %s", out.Reason, r.Summary())
+			var shown []safety.Cost
+			data, err := json.Marshal(a.Shown()["costs"])
+			if err = errors.Join(err, json.Unmarshal(data, &shown)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.asked, shown); diff != "" {
+				t.Errorf("costs that a person is shown (-want +got):\n%s", diff)
+			}
+			for name, v := range tt.now {
+				b.world.put(find(t, b, name), "price", v)
+			}
+			want := tt.checked
+			if want == nil {
+				want = tt.asked
+			}
+			r := b.check()
+			if diff := cmp.Diff(want, r.Costs()); diff != "" {
+				t.Errorf("costs of the check (-want +got):\n%s", diff)
+			}
+			// The ledger has no costs: they are computed from what it has, and belong to the caller.
+			if stored, err := b.ledger.Get(t.Context(), a.ID); err != nil || stored.Costs != nil || stored.Shown()["costs"] != nil {
+				t.Errorf("costs in the ledger: %+v, error %v", stored.Costs, err)
+			}
+			for i := range tt.asked {
+				a.Clone().Costs[i].Seen = "spoilt"
+				r.Costs()[i].Now = "spoilt"
+			}
+			if !slices.Equal(a.Costs, tt.asked) || !slices.Equal(r.Costs(), want) {
+				t.Errorf("asked %+v, checked %+v", a.Costs, r.Costs())
 			}
 		})
-	}
-}
-
-// A rule that cannot be evaluated does not hide what another finds.
-func TestBudgetRules(t *testing.T) {
-	all, broken := fits, fits
-	all.Everything, broken.LimitType = true, "Nothing"
-	b := newBench(t, within(broken, all), plan()...)
-	b.ask()
-	r := b.check()
-	wantDrift(t, r, safety.BudgetExceeded)
-	wantFailure(t, r, safety.ReasonPolicy)
-}
-
-func TestRefusalWarns(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Effect: safety.Warn}
-	}, yahoo, strava)
-	b.approved()
-	b.world.put(strava, "price", usd("$52,000"))
-	p, r, err := b.permit()
-	if err != nil || p == nil {
-		t.Fatalf("a warning blocks: %v\n%s", err, r.Summary())
-	}
-	b = newBench(t, func(cfg *safety.GuardConfig) { cfg.Policy = b.cfg.Policy }, yahoo, strava)
-	b.approved()
-	b.world.put(strava, "price", usd("$52,000"))
-	b.world.put(yahoo, "availability", entity.Bool(false))
-	_, _, err = b.permit()
-	m := wantRefusal(t, err, safety.CodeDrift).Map()
-	alerts, warnings := m["alerts"].([]any), m["warnings"].([]any)
-	if len(alerts) != 1 || len(warnings) != 1 || warnings[0].(map[string]any)["entity"] != strava.Value {
-		t.Errorf("alerts %v, warnings %v", alerts, warnings)
 	}
 }

@@ -24,11 +24,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// answering returns a checker that gives one state for everything.
-func answering(s safety.State, err error) func(*safety.GuardConfig) {
-	return checkerOf(func(context.Context, entity.Canonical) (safety.State, error) { return s, err })
-}
-
 var fine = values{"price": usd("$40,000"), "availability": entity.Bool(true)}
 
 // failures has at least one way to every reason.
@@ -198,7 +193,7 @@ func TestFailures(t *testing.T) {
 			wantFailure(t, out.Report, test.reason)
 			b.wantOutcome(out, safety.CodeCheckFailed, safety.StatePending)
 
-			b.approvedAnywayNow()
+			b.approvedAnyway()
 			p, r, err := b.permit()
 			wantRefusal(t, err, safety.CodeCheckFailed)
 			wantFailure(t, r, test.reason)

@@ -14,144 +14,177 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
+// callerKey is the key of who calls, in a context.
+type callerKey struct{}
+
+// as is the context of somebody whom the host authenticated; of nobody for "".
+func as(t *testing.T, who string) context.Context {
+	if who == "" {
+		return t.Context()
+	}
+	return context.WithValue(t.Context(), callerKey{}, who)
+}
+
+// known is the IdentityFunc of the tests.
+func known(ctx context.Context) (string, error) {
+	who, ok := ctx.Value(callerKey{}).(string)
+	if !ok {
+		return "", errors.New("no token")
+	}
+	return who, nil
+}
+
+// authorized gives the guard an authorizer.
+func authorized(f safety.AuthorizerFunc) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) { cfg.Authorizer = f }
+}
+
 func TestRequester(t *testing.T) {
 	for name, tt := range map[string]struct {
 		identity safety.IdentityFunc
-		ctx      context.Context
+		asker    string
 		want     string
 		known    bool
 	}{
-		"no identity":      {nil, as(t, "bob"), "ana", false},
-		"known":            {known, as(t, "bob"), "bob", true},
-		"no token":         {known, t.Context(), "ana", false},
-		"nobody":           {known, as(t, " \u200b"), "ana", false},
-		"an error and bob": {func(context.Context) (string, error) { return "bob", errors.New("expired") }, t.Context(), "ana", false},
-		"a panic":          {func(context.Context) (string, error) { panic("boom") }, t.Context(), "ana", false},
+		"no identity":      {nil, "bob", "ana", false},
+		"known":            {known, "bob", "bob", true},
+		"no token":         {known, "", "ana", false},
+		"nobody":           {known, " \u200b", "ana", false},
+		"an error and bob": {func(context.Context) (string, error) { return "bob", errors.New("expired") }, "", "ana", false},
+		"a panic":          {func(context.Context) (string, error) { panic("boom") }, "", "ana", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Identity = tt.identity }, strava)
-			a, err := b.guard.Ask(tt.ctx, b.request())
-			if err != nil || a.Requester != tt.want || a.RequesterAuthenticated != tt.known {
-				t.Fatalf("requester %q, authenticated %t, error %v; want %q, %t", a.Requester, a.RequesterAuthenticated, err, tt.want, tt.known)
+			b.asker = tt.asker
+			a := b.ask()
+			if a.Requester != tt.want || a.RequesterAuthenticated != tt.known {
+				t.Fatalf("requester %q, authenticated %t; want %q, %t", a.Requester, a.RequesterAuthenticated, tt.want, tt.known)
 			}
-			steps, err := b.ledger.History(t.Context(), a.ID)
-			if err != nil || steps[0].Actor != tt.want || steps[0].Authenticated != tt.known {
-				t.Errorf("history %+v, %v", steps, err)
+			if step := b.history()[0]; step.Actor != tt.want || step.Authenticated != tt.known {
+				t.Errorf("history %+v", step)
 			}
-			hint := a.Hint("buy")
-			want := "Requester: " + tt.want + "."
-			if !tt.known {
-				want = "Requester: " + tt.want + " (not authenticated)."
+			want := "Requester: " + tt.want + " (not authenticated)."
+			if tt.known {
+				want = "Requester: " + tt.want + "."
 			}
-			if !strings.HasSuffix(hint, want) {
+			if hint := a.Hint("buy"); !strings.HasSuffix(hint, want) || strings.Contains(hint, "Approvers needed") {
 				t.Errorf("hint %q, want %q at the end", hint, want)
-			}
-			if strings.Contains(hint, "Approvers needed") {
-				t.Errorf("hint %q", hint)
 			}
 			if got := a.Shown()["requester"]; !cmp.Equal(got, any(map[string]any{"name": tt.want, "authenticated": tt.known})) {
 				t.Errorf("shown %v", got)
 			}
-			report, err := b.guard.Check(t.Context(), nike)
-			if err != nil || strings.Contains(report.Summary(), "  Requester        : ana (not authenticated)\n") == tt.known {
-				t.Errorf("error %v, summary\n%s", err, report.Summary())
-			}
-			data, err := report.MarshalJSON()
-			if err != nil || strings.Contains(string(data), `"requester":{"name":"`+tt.want+`","authenticated":true}`) != tt.known {
-				t.Errorf("error %v, report %s", err, data)
+			r := b.check()
+			data, err := r.MarshalJSON()
+			if err != nil || strings.Contains(string(data), `"requester":{"name":"`+tt.want+`","authenticated":true}`) != tt.known ||
+				strings.Contains(r.Summary(), "  Requester        : ana (not authenticated)\n") == tt.known {
+				t.Errorf("error %v, report %s\n%s", err, data, r.Summary())
 			}
 		})
 	}
-}
-
-func TestRequesterOfNoApproval(t *testing.T) {
-	b := newBench(t, nil, strava)
-	data, err := b.check().MarshalJSON()
-	if err != nil || strings.Contains(string(data), "requester") || strings.Contains(b.check().Summary(), "Requester") {
-		t.Errorf("error %v, report %s", err, data)
+	r := newBench(t, nil, strava).check()
+	if data, err := r.MarshalJSON(); err != nil || strings.Contains(string(data), "requester") || strings.Contains(r.Summary(), "Requester") {
+		t.Errorf("without a request: error %v, report %s", err, data)
 	}
 }
 
-// Whoever asked does not approve, however the name is written.
-func TestFourEyes(t *testing.T) {
+// Who asks does not approve, however the name is written, and a peer does not either, unless
+// somebody says so who knows them. Both may take their request back.
+func TestWhoMayApprove(t *testing.T) {
 	names := func(who string) safety.AuthorizerFunc {
-		return func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
-			if r.Identity == "" {
-				return "", errors.New("no identity")
-			}
-			return who, nil
-		}
+		return func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil }
 	}
+	noPeers := safety.AuthorizerFunc(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+		if r.Peer {
+			return "", errors.New("not over A2A")
+		}
+		return "boss", nil
+	})
+	refuses := safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", errors.New("no") })
+	panics := safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { panic("boom") })
+	spoils := safety.AuthorizerFunc(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+		r.Approval.Entities[0].Attributes["price"] = usd("$1")
+		return map[bool]string{true: r.Approval.Requester + "'s boss", false: "boss"}[r.Confirmed], nil
+	})
+	tellsIdentity := safety.AuthorizerFunc(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+		return r.Identity + "@example.com", nil
+	})
+	const (
+		self   = "guard.self_approval"
+		nobody = "nothing authenticated"
+	)
 	for name, tt := range map[string]struct {
-		caller     string
-		authorizer safety.Authorizer
-		self       bool
-		want       string // of the detail; "" for an approval that is accepted
+		asker, caller string // known to the host; "" for a guard without an identity
+		authorizer    safety.Authorizer
+		self, peer    bool
+		approver      string // "" for an approval that is refused,
+		detail        string // with these words
+		rejecter      string // "" for a rejection that is refused
 	}{
-		"another":                      {caller: "eva"},
-		"another, by the authorizer":   {caller: "eva", authorizer: names("eva@example.com")},
-		"the requester":                {caller: "bob smith", want: "may not give it"},
-		"the requester may":            {caller: "bob smith", self: true},
-		"in capitals":                  {caller: "BOB SMITH", want: "may not give it"},
-		"without the space":            {caller: "bobsmith", want: "may not give it"},
-		"with space around":            {caller: " bob smith\t", want: "may not give it"},
-		"in full width":                {caller: "ｂｏｂ　ｓｍｉｔｈ", want: "may not give it"},
-		"with a zero-width space":      {caller: "bo\u200bb smith", want: "may not give it"},
-		"by another name":              {caller: "Bob Smith", authorizer: names("boss"), want: "may not give it"},
-		"named by the authorizer":      {caller: "eva", authorizer: names("BOB SMITH"), want: "may not give it"},
-		"nobody":                       {caller: "\u2060", want: "nothing authenticated"},
-		"nobody, with an authorizer":   {caller: " ", authorizer: names("boss"), want: "nothing authenticated"},
-		"the authorizer names nothing": {caller: "eva", authorizer: names("\u200b "), want: "names nobody"},
-		"the authorizer refuses":       {caller: "eva", authorizer: safety.AuthorizerFunc(nil), want: "refused"},
+		"the user of the session":                          {approver: "ana", rejecter: "ana"},
+		"a peer":                                           {peer: true, detail: "only an Authorizer", rejecter: "ana"},
+		"a peer, with self-approval allowed":               {peer: true, self: true, detail: "only an Authorizer", rejecter: "ana"},
+		"a person who is known":                            {authorizer: names("boss"), approver: "boss", rejecter: "boss"},
+		"the requester, who is known":                      {authorizer: names("ana"), detail: self, rejecter: "ana"},
+		"the requester, who is known and may":              {authorizer: names("ana"), self: true, approver: "ana", rejecter: "ana"},
+		"a peer that is known":                             {authorizer: names("broker"), peer: true, approver: "broker", rejecter: "broker"},
+		"a peer that is known and asked":                   {authorizer: names("ana"), peer: true, detail: self, rejecter: "ana"},
+		"a peer that the authorizer refuses for being one": {authorizer: noPeers, peer: true, detail: "refused"},
+		"a person, where peers are refused":                {authorizer: noPeers, approver: "boss", rejecter: "boss"},
+		"nobody":                                           {authorizer: names(""), detail: "names nobody"},
+		"a name beside an error":                           {authorizer: refuses, detail: "refused"},
+		"an authorizer that panics":                        {authorizer: panics, detail: "refused"},
+		"a nil authorizer":                                 {authorizer: safety.AuthorizerFunc(nil), detail: "refused"},
+		"an authorizer that spoils its copy":               {authorizer: spoils, approver: "ana's boss", rejecter: "boss"},
+
+		"another":                              {asker: "Bob Smith", caller: "eva", approver: "eva", rejecter: "eva"},
+		"another, by the authorizer":           {asker: "Bob Smith", caller: "eva", authorizer: tellsIdentity, approver: "eva@example.com", rejecter: "eva@example.com"},
+		"another peer":                         {asker: "Bob Smith", caller: "eva", peer: true, detail: "only an Authorizer", rejecter: "eva"},
+		"the requester":                        {asker: "Bob Smith", caller: "bob smith", detail: self, rejecter: "bob smith"},
+		"the requester may":                    {asker: "Bob Smith", caller: "bob smith", self: true, approver: "bob smith", rejecter: "bob smith"},
+		"in capitals":                          {asker: "Bob Smith", caller: "BOB SMITH", detail: self, rejecter: "BOB SMITH"},
+		"without the space":                    {asker: "Bob Smith", caller: "bobsmith", detail: self, rejecter: "bobsmith"},
+		"with space around":                    {asker: "Bob Smith", caller: " bob smith\t", detail: self, rejecter: " bob smith\t"},
+		"in full width":                        {asker: "Bob Smith", caller: "ｂｏｂ　ｓｍｉｔｈ", detail: self, rejecter: "ｂｏｂ　ｓｍｉｔｈ"},
+		"with a zero-width space":              {asker: "Bob Smith", caller: "bo\u200bb smith", detail: self, rejecter: "bo\u200bb smith"},
+		"by another name":                      {asker: "Bob Smith", caller: "Bob Smith", authorizer: names("boss"), detail: self, rejecter: "boss"},
+		"named by the authorizer":              {asker: "Bob Smith", caller: "eva", authorizer: names("BOB SMITH"), detail: self, rejecter: "BOB SMITH"},
+		"a caller without a name":              {asker: "Bob Smith", caller: "\u2060", detail: nobody},
+		"a caller without a name, authorized":  {asker: "Bob Smith", caller: " ", authorizer: names("boss"), detail: nobody},
+		"the authorizer names what is no name": {asker: "Bob Smith", caller: "eva", authorizer: names("\u200b "), detail: "names nobody"},
+		"the user for whom nobody known asked": {asker: " ", caller: "ana", detail: self, rejecter: "ana"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(cfg *safety.GuardConfig) {
-				cfg.Identity, cfg.Authorizer, cfg.SelfApproval = known, tt.authorizer, tt.self
-			}, strava)
-			a, err := b.guard.Ask(as(t, "Bob Smith"), b.request())
-			if err == nil {
-				err = b.guard.Attach(t.Context(), a.ID, "conf-1")
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := &people{bench: b}
-			out := p.approves(tt.caller)
-			switch {
-			case tt.want == "":
-				if !out.Accepted || !out.Authenticated {
-					t.Errorf("not accepted: %+v", out)
+			for _, confirmed := range []bool{true, false} {
+				b := newBench(t, func(cfg *safety.GuardConfig) {
+					cfg.Authorizer, cfg.SelfApproval = tt.authorizer, tt.self
+					if tt.asker != "" {
+						cfg.Identity = known
+					}
+				}, strava)
+				b.asker = tt.asker
+				b.ask()
+				out := b.says(tt.caller, safety.Answer{Confirmed: confirmed, Peer: tt.peer})
+				want := tt.approver
+				if !confirmed {
+					want = tt.rejecter
 				}
-			case out.Reason != safety.CodeNotAuthorized || !strings.Contains(out.Detail, tt.want) || len(b.reports) > 0:
-				t.Errorf("reason %q, detail %q, %d checks; want %q", out.Reason, out.Detail, len(b.reports), tt.want)
+				if out.Accepted != (confirmed && want != "") || out.Approval.Approver != want {
+					t.Errorf("confirmed %t: accepted %t, approver %q; want approver %q", confirmed, out.Accepted, out.Approval.Approver, want)
+				}
+				if out.Authenticated != (tt.authorizer != nil || tt.asker != "") {
+					t.Errorf("authenticated = %t", out.Authenticated)
+				}
+				if refused := want == "" && (tt.detail == "refused" || tt.detail == nobody); (out.Cause != nil) != refused {
+					t.Errorf("cause %v", out.Cause)
+				}
+				if want != "" {
+					continue
+				}
+				b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
+				if !strings.Contains(out.Detail, tt.detail) || out.Detail == "" || len(b.reports) > 0 {
+					t.Errorf("detail %q, want %q in it; %d checks", out.Detail, tt.detail, len(b.reports))
+				}
 			}
 		})
-	}
-}
-
-func TestIdentityOfAnswer(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Identity = known }, strava)
-	b.ask()
-	for _, confirmed := range []bool{true, false} {
-		out := b.answer(confirmed) // without a token
-		b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
-		if out.Cause == nil || !strings.Contains(out.Cause.Error(), "no token") {
-			t.Errorf("cause %v", out.Cause)
-		}
-	}
-	out, err := b.guard.Answer(as(t, "eva"), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true, Peer: true})
-	if err != nil || out.Reason != safety.CodeNotAuthorized || !strings.Contains(out.Detail, "peer") {
-		t.Errorf("a peer without an authorizer: %+v, %v", out, err)
-	}
-	p := &people{bench: b}
-	if out := p.approves("ana"); !out.Accepted { // ana is the word of a client, and not the requester's
-		if !strings.Contains(out.Detail, "may not give it") {
-			t.Errorf("%+v", out)
-		}
-	} else {
-		t.Error("the user of the session approves a request of the session that nobody else is known to have asked")
-	}
-	if out := p.says("eva", safety.Answer{}); out.Reason != safety.CodeRejected || out.Approval.Approver != "eva" {
-		t.Errorf("rejected: %+v", out)
 	}
 }

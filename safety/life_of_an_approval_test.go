@@ -157,23 +157,6 @@ func TestAskRefuses(t *testing.T) {
 	}
 }
 
-func TestAttach(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	ctx := t.Context()
-	if err := b.guard.Attach(ctx, a.ID, "conf-1"); err != nil {
-		t.Errorf("again: %v", err)
-	}
-	for name, err := range map[string]error{
-		"another": b.guard.Attach(ctx, a.ID, "conf-2"), "unknown": b.guard.Attach(ctx, "x", "conf-3"),
-		"none": b.guard.Attach(ctx, a.ID, ""), "no approval": b.guard.Attach(ctx, "", "conf-4"),
-	} {
-		if err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
 func TestShown(t *testing.T) {
 	b := newBench(t, nil, strava)
 	a := b.ask()
@@ -219,13 +202,6 @@ func TestCheckLooksAtTheOpenApproval(t *testing.T) {
 	if r := b.check(); r.ApprovalID() != "" {
 		t.Errorf("report of the rejected approval %q", r.ApprovalID())
 	}
-}
-
-// brokenLedger cannot list.
-type brokenLedger struct{ safety.Ledger }
-
-func (brokenLedger) List(context.Context, safety.Session) ([]safety.Approval, error) {
-	return nil, errors.New("disk")
 }
 
 func TestObserve(t *testing.T) {

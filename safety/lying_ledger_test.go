@@ -9,108 +9,147 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// lying is a ledger that refuses what another one would do.
-type lying struct {
+func TestMemoryLedger(t *testing.T) {
+	ledgertest.Run(t, func(*testing.T) safety.Ledger { return new(ledgertest.MemoryLedger) })
+}
+
+// altered is a ledger whose answers are changed. What has no function is answered as it is.
+type altered struct {
 	safety.Ledger
-	transition func(safety.Transition) error
-	get        func(id string) error
+	create, attach, list func() error
+	// of an approval that was found
+	get, last, change func(*safety.Approval) error
+	// in place of a transition, which it may do
+	transition func(t safety.Transition, do func() (safety.Approval, error)) (safety.Approval, error)
 }
 
-func (l lying) Get(ctx context.Context, id string) (safety.Approval, error) {
-	if l.get != nil {
-		if err := l.get(id); err != nil {
-			return safety.Approval{}, err
-		}
+func (l altered) Create(ctx context.Context, a safety.Approval) error {
+	if l.create != nil {
+		return l.create()
 	}
-	return l.Ledger.Get(ctx, id)
+	return l.Ledger.Create(ctx, a)
 }
 
-func (l lying) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+func (l altered) Attach(ctx context.Context, id, confirmation string) error {
+	if l.attach != nil {
+		return l.attach()
+	}
+	return l.Ledger.Attach(ctx, id, confirmation)
+}
+
+func (l altered) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
+	if l.list != nil {
+		return nil, l.list()
+	}
+	return l.Ledger.List(ctx, s)
+}
+
+func (l altered) Get(ctx context.Context, id string) (safety.Approval, error) {
+	a, err := l.Ledger.Get(ctx, id)
+	return found(a, err, l.get)
+}
+
+func (l altered) Last(ctx context.Context, s safety.Session, tool, digest, invocation string) (safety.Approval, error) {
+	a, err := l.Ledger.Last(ctx, s, tool, digest, invocation)
+	return found(a, err, l.last)
+}
+
+func (l altered) LastChange(ctx context.Context, s safety.Session, tool string) (safety.Approval, error) {
+	a, err := l.Ledger.LastChange(ctx, s, tool)
+	return found(a, err, l.change)
+}
+
+func found(a safety.Approval, err error, alter func(*safety.Approval) error) (safety.Approval, error) {
+	if err == nil && alter != nil {
+		err = alter(&a)
+	}
+	return a, err
+}
+
+func (l altered) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+	do := func() (safety.Approval, error) { return l.Ledger.Transition(ctx, t) }
 	if l.transition != nil {
-		if err := l.transition(t); err != nil {
-			return safety.Approval{}, err
-		}
+		return l.transition(t, do)
 	}
-	return l.Ledger.Transition(ctx, t)
+	return do()
 }
 
 // with returns a guard over another ledger.
 func (b *bench) with(l safety.Ledger) *safety.Guard {
 	b.t.Helper()
-	b.cfg.Ledger = l
-	return b.made()
+	cfg := b.cfg
+	cfg.Ledger = l
+	g, err := safety.NewGuard(cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return g
 }
 
 var yes = safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true, RunID: "run-2"}
-
-// moving is a ledger that says that it made something else of an approval.
-type moving struct {
-	safety.Ledger
-	to safety.ApprovalState
-}
-
-func (l moving) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
-	a, err := l.Ledger.Transition(ctx, t)
-	a.State = l.to
-	return a, err
-}
 
 // A ledger that says it did something else than it was asked to did not do it.
 func TestLyingTransition(t *testing.T) {
 	b := newBench(t, nil, strava)
 	b.ask()
-	out, err := b.with(moving{b.ledger, safety.StateExecuted}).Answer(t.Context(), yes)
+	g := b.with(altered{Ledger: b.ledger, transition: func(_ safety.Transition, do func() (safety.Approval, error)) (safety.Approval, error) {
+		a, err := do()
+		a.State = safety.StateExecuted
+		return a, err
+	}})
+	out, err := g.Answer(t.Context(), yes)
 	if err == nil || out.Accepted || out.Reason != safety.CodeStore {
 		t.Errorf("accepted %t, reason %q, %v", out.Accepted, out.Reason, err)
 	}
 }
 
-// A session without a name has no request to answer, whatever the ledger holds.
-func TestAnswerInNamelessSession(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	a.ID, a.Session.User, a.ConfirmationID = "nameless", "", "conf-1"
-	if err := b.ledger.Create(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	out, err := b.guard.Answer(t.Context(), safety.Answer{Session: a.Session, ConfirmationID: "conf-1"})
-	if err != nil || out.Reason != safety.CodeUnknownRequest || out.Approval.ID != "" {
-		t.Errorf("%+v, %v", out, err)
+// A ledger that lies about who approved lets nothing run.
+func TestLyingLedgerOfConsents(t *testing.T) {
+	b := newBench(t, approvers(2), strava)
+	b.asker = "bob"
+	b.ask()
+	b.says("eva", safety.Answer{Confirmed: true})
+	b.says("tom", safety.Answer{Confirmed: true})
+	for n := range 2 {
+		g := b.with(altered{Ledger: b.ledger, get: func(a *safety.Approval) error {
+			a.Consents = a.Consents[:n]
+			return nil
+		}})
+		_, _, err := g.Permit(t.Context(), b.execution())
+		wantRefusal(t, err, safety.CodeStore)
 	}
 }
 
 // That an approval has expired is told also where it cannot be recorded.
 func TestExpiryThatIsNotRecorded(t *testing.T) {
-	for name, test := range map[string]struct {
-		err  error
-		want error
-	}{
-		"somebody was faster": {safety.ErrConflict, nil},
-		"no store":            {errInjected, errInjected},
-	} {
+	for said, want := range map[error]error{safety.ErrConflict: nil, errInjected: errInjected} {
 		b := newBench(t, nil, strava).approved()
 		b.clock.Add(8 * 24 * time.Hour)
-		g := b.with(lying{Ledger: b.ledger, transition: func(safety.Transition) error { return test.err }})
+		g := b.with(altered{Ledger: b.ledger, transition: func(safety.Transition, func() (safety.Approval, error)) (safety.Approval, error) {
+			return safety.Approval{}, said
+		}})
 		out, err := g.Answer(t.Context(), yes)
-		if out.Accepted || out.Reason != safety.CodeExpired || !errors.Is(err, test.want) {
-			t.Errorf("%s: reason %q, error %v", name, out.Reason, err)
+		if out.Accepted || out.Reason != safety.CodeExpired || !errors.Is(err, want) {
+			t.Errorf("%v: reason %q, error %v", said, out.Reason, err)
 		}
 		_, _, err = g.Permit(t.Context(), b.execution())
 		wantRefusal(t, err, safety.CodeExpired)
-		if errors.Is(err, errInjected) != (test.want != nil) {
-			t.Errorf("%s: refusal %v", name, err)
+		if errors.Is(err, errInjected) != (want != nil) {
+			t.Errorf("%v: refusal %v", said, err)
 		}
 	}
 }
 
 // A report that cannot be written down permits nothing.
 func TestReportThatCannotBeStored(t *testing.T) {
-	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC) // no JSON time
 	b := newBench(t, nil, thing("Product", "P", fine))
-	b.clock.now = far
+	b.clock.now = time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC) // no JSON time
 	b.ask()
 	out, err := b.guard.Answer(t.Context(), yes)
 	if err == nil {
@@ -119,42 +158,38 @@ func TestReportThatCannotBeStored(t *testing.T) {
 	b.wantOutcome(out, safety.CodeStore, safety.StatePending)
 }
 
-// unsure does what it is told, or does not, and says something else.
-type unsure struct {
-	safety.Ledger
-	done bool
-	say  func() (safety.Approval, error)
-}
-
-func (l unsure) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
-	if t.To != safety.StateExecuting {
-		return l.Ledger.Transition(ctx, t)
-	}
-	if l.done {
-		if _, err := l.Ledger.Transition(ctx, t); err != nil {
-			return safety.Approval{}, err
-		}
-	}
-	return l.say()
-}
-
 // What did not begin is in no doubt, whatever the ledger says about its beginning.
 func TestConsumeWithUnsureLedger(t *testing.T) {
+	says := func(err error) func() (safety.Approval, error) {
+		return func() (safety.Approval, error) { return safety.Approval{}, err }
+	}
+	panics := func() (safety.Approval, error) { panic("boom") }
 	for name, test := range map[string]struct {
 		code string
 		say  func() (safety.Approval, error)
-		want safety.ApprovalState
+		want safety.ApprovalState // failed if the ledger does what it is told
 	}{
-		"error":                     {safety.CodeStore, func() (safety.Approval, error) { return safety.Approval{}, errInjected }, safety.StateFailed},
-		"another approval":          {safety.CodeStore, func() (safety.Approval, error) { return safety.Approval{}, nil }, safety.StateFailed},
-		"panic":                     {safety.CodeInternal, func() (safety.Approval, error) { panic("boom") }, safety.StateFailed},
-		"error, and it is not done": {safety.CodeStore, func() (safety.Approval, error) { return safety.Approval{}, errInjected }, safety.StatePermitted},
-		"expired":                   {safety.CodeExpired, func() (safety.Approval, error) { return safety.Approval{}, safety.ErrExpired }, safety.StatePermitted},
-		"panic, and it is not done": {safety.CodeInternal, func() (safety.Approval, error) { panic("boom") }, safety.StatePermitted},
+		"error":                     {safety.CodeStore, says(errInjected), safety.StateFailed},
+		"another approval":          {safety.CodeStore, says(nil), safety.StateFailed},
+		"panic":                     {safety.CodeInternal, panics, safety.StateFailed},
+		"error, and it is not done": {safety.CodeStore, says(errInjected), safety.StatePermitted},
+		"expired":                   {safety.CodeExpired, says(safety.ErrExpired), safety.StatePermitted},
+		"panic, and it is not done": {safety.CodeInternal, panics, safety.StatePermitted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava).approved()
-			p, _, err := b.with(unsure{b.ledger, test.want == safety.StateFailed, test.say}).Permit(t.Context(), b.execution())
+			g := b.with(altered{Ledger: b.ledger, transition: func(tr safety.Transition, do func() (safety.Approval, error)) (safety.Approval, error) {
+				if tr.To != safety.StateExecuting {
+					return do()
+				}
+				if test.want == safety.StateFailed {
+					if a, err := do(); err != nil {
+						return a, err
+					}
+				}
+				return test.say()
+			}})
+			p, _, err := g.Permit(t.Context(), b.execution())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,59 +209,24 @@ func TestTransitionsNameTheirConditions(t *testing.T) {
 	b := newBench(t, nil, strava)
 	b.ask()
 	seen := map[safety.ApprovalState]safety.Transition{}
-	g := b.with(lying{Ledger: b.ledger, transition: func(tr safety.Transition) error {
+	b.guard = b.with(altered{Ledger: b.ledger, transition: func(tr safety.Transition, do func() (safety.Approval, error)) (safety.Approval, error) {
 		seen[tr.To] = tr
-		return nil
+		return do()
 	}})
-	if _, err := g.Answer(t.Context(), yes); err != nil {
-		t.Fatal(err)
-	}
-	p, _, err := g.Permit(t.Context(), b.execution())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Consume(t.Context(), b.args); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Done(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	b.answer(true)
+	b.carriedOut()
 	nonce := seen[safety.StatePermitted].Set.PermitNonce
-	for to, want := range map[safety.ApprovalState]struct {
-		from                     safety.ApprovalState
-		notAfter, permitNotAfter bool
-		nonce                    string
-	}{
-		safety.StateApproved:  {from: safety.StatePending, notAfter: true},
-		safety.StatePermitted: {from: safety.StateApproved, notAfter: true},
-		safety.StateExecuting: {from: safety.StatePermitted, notAfter: true, permitNotAfter: true, nonce: nonce},
-		safety.StateExecuted:  {from: safety.StateExecuting, nonce: nonce},
+	for to, want := range map[safety.ApprovalState]safety.Transition{
+		safety.StateApproved:  {From: []safety.ApprovalState{safety.StatePending}, NotAfter: true},
+		safety.StatePermitted: {From: []safety.ApprovalState{safety.StateApproved}, NotAfter: true},
+		safety.StateExecuting: {From: []safety.ApprovalState{safety.StatePermitted}, NotAfter: true, PermitNotAfter: true, RequireNonce: nonce},
+		safety.StateExecuted:  {From: []safety.ApprovalState{safety.StateExecuting}, RequireNonce: nonce},
 	} {
 		tr := seen[to]
-		if len(tr.From) != 1 || tr.From[0] != want.from || tr.NotAfter != want.notAfter || tr.PermitNotAfter != want.permitNotAfter || tr.RequireNonce != want.nonce || !tr.At.Equal(epoch) {
-			t.Errorf("to %s: %+v, want %+v", to, tr, want)
+		got := safety.Transition{From: tr.From, NotAfter: tr.NotAfter, PermitNotAfter: tr.PermitNotAfter, RequireNonce: tr.RequireNonce}
+		if diff := cmp.Diff(want, got); diff != "" || !tr.At.Equal(epoch) {
+			t.Errorf("to %s at %v (-want +got):\n%s", to, tr.At, diff)
 		}
-	}
-}
-
-func TestWatchingWithoutClock(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	b.clock.now = time.Time{}
-	if r, err := b.guard.Check(t.Context(), nike); err == nil || r.IsSafeToApprove() {
-		t.Errorf("Check of an approval: %v", err)
-	}
-	if r, err := b.guard.Observe(t.Context(), nike, a.ID); err == nil || r.IsSafeToApprove() {
-		t.Errorf("Observe: %v", err)
-	}
-	if r, err := b.guard.Check(t.Context(), safety.Session{App: "a", User: "b", ID: "c"}); err == nil || r.IsSafeToApprove() {
-		t.Errorf("Check of a session: %v", err)
-	}
-	if r, err := b.with(brokenLedger{b.ledger}).Check(t.Context(), nike); err == nil || r.IsSafeToApprove() {
-		t.Errorf("Check without a ledger: %v", err)
-	}
-	if len(b.reports) != 0 {
-		t.Errorf("%d reports", len(b.reports))
 	}
 }
 
@@ -235,10 +235,10 @@ func TestPanickingOnReport(t *testing.T) {
 	b := newBench(t, func(cfg *safety.GuardConfig) {
 		cfg.OnReport = func(safety.Report, safety.Stage) { panic("boom") }
 	}, strava)
+	a := b.ask()
 	if r, err := b.guard.Check(t.Context(), nike); err == nil || r.ID() != "" {
 		t.Errorf("Check: %v", err)
 	}
-	a := b.ask()
 	if r, err := b.guard.Observe(t.Context(), nike, a.ID); err == nil || r.ID() != "" {
 		t.Errorf("Observe: %v", err)
 	}
@@ -247,7 +247,7 @@ func TestPanickingOnReport(t *testing.T) {
 		t.Error("Answer: no error")
 	}
 	b.wantOutcome(out, safety.CodeInternal, safety.StatePending)
-	b.approvedAnywayNow()
+	b.approvedAnyway()
 	p, _, err := b.permit()
 	wantRefusal(t, err, safety.CodeInternal)
 	if p != nil || b.state() != safety.StateApproved {
@@ -255,12 +255,51 @@ func TestPanickingOnReport(t *testing.T) {
 	}
 }
 
-// approvedAnywayNow approves the pending request in the ledger.
-func (b *bench) approvedAnywayNow() {
+// approvedAnyway approves the pending request in the ledger.
+func (b *bench) approvedAnyway() {
 	b.t.Helper()
 	if _, err := b.ledger.Transition(b.t.Context(), safety.Transition{
 		ID: b.approval.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved, At: epoch, Set: safety.Update{Consent: safety.Consent{Who: "ana"}},
 	}); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// A confirmation may be attached again, and none to what has another. What has no name never gets
+// to the ledger. A conflict is none only if the ledger says that this approval has this confirmation.
+func TestAttach(t *testing.T) {
+	b := newBench(t, nil, strava)
+	a := b.ask()
+	conflicts := 0
+	conflict := func() error {
+		conflicts++
+		return safety.ErrConflict
+	}
+	finds := func(id, confirmation string, err error) func(*safety.Approval) error {
+		return func(a *safety.Approval) error {
+			a.ID, a.ConfirmationID = id, confirmation
+			return err
+		}
+	}
+	for name, test := range map[string]struct {
+		id, confirmation string
+		ledger           altered
+		ok               bool
+	}{
+		"again":                  {a.ID, "conf-1", altered{}, true},
+		"another":                {a.ID, "conf-2", altered{}, false},
+		"an unknown approval":    {"x", "conf-3", altered{}, false},
+		"no confirmation":        {a.ID, "", altered{attach: conflict}, false},
+		"no approval":            {"", "conf-1", altered{attach: conflict}, false},
+		"neither":                {"", "", altered{attach: conflict}, false},
+		"found":                  {a.ID, "conf-1", altered{attach: func() error { return safety.ErrConflict }}, true},
+		"found another":          {a.ID, "conf-1", altered{attach: func() error { return safety.ErrConflict }, get: finds("another", "conf-1", nil)}, false},
+		"found with another":     {a.ID, "conf-1", altered{attach: func() error { return safety.ErrConflict }, get: finds(a.ID, "conf-2", nil)}, false},
+		"found, beside an error": {a.ID, "conf-1", altered{attach: func() error { return safety.ErrConflict }, get: finds(a.ID, "conf-1", errInjected)}, false},
+	} {
+		test.ledger.Ledger = b.ledger
+		if err := b.with(test.ledger).Attach(t.Context(), test.id, test.confirmation); (err == nil) != test.ok || conflicts > 0 {
+			t.Errorf("%s: %v; the ledger was asked %d times", name, err, conflicts)
+		}
 	}
 }

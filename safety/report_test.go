@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -154,85 +153,6 @@ func TestVerdictText(t *testing.T) {
 		text, err := o.MarshalText()
 		if o.String() != want || string(text) != want || err != nil {
 			t.Errorf("outcome %d is %q and %q, want %q", o, o, text, want)
-		}
-	}
-}
-
-func TestChangePercent(t *testing.T) {
-	euro, err := entity.Money("40000", "EUR")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		seen, now entity.Value
-		want      string
-	}{
-		{usd("$40,000"), usd("$52,000"), "$40,000 -> $52,000 (+30%)"},
-		{usd("$40,000"), usd("$38,500.50"), "$40,000 -> $38,500.50 (-3.75%)"},
-		{usd("$40,000"), usd("$40,200"), "(+0.5%)"},
-		{usd("$40,000"), usd("$40,000.01"), "(+0%)"},
-		{usd("$40,000"), usd("$39,800"), "(-0.5%)"},
-		{number(-10), number(-5), "-10 -> -5 (+50%)"},
-		{number(3), number(4), "3 -> 4 (+33.33%)"},
-		{number(0), number(4), "0 -> 4 (severity"},
-		{usd("$40,000"), euro, "$40,000 -> €40,000 (severity"},
-		{entity.Text("a"), entity.Text("b"), "a -> b (severity"},
-		{entity.Bool(true), entity.Bool(false), "true -> false (severity"},
-		{entity.Time(epoch), entity.Time(epoch.Add(time.Hour)), "2026-01-19T11:00:13Z -> 2026-01-19T12:00:13Z (severity"},
-	} {
-		e := thing("Product", "P", values{"x": test.seen})
-		b := newBench(t, nil, e)
-		b.world.put(e, "x", test.now)
-		r := b.check()
-		wantDrift(t, r, safety.Changed)
-		if s := r.Summary(); !strings.Contains(s, test.want) {
-			t.Errorf("summary has no %q:\n%s", test.want, s)
-		}
-		if _, err := json.Marshal(r); err != nil {
-			t.Errorf("%s: %v", test.want, err)
-		}
-	}
-}
-
-func TestAvailability(t *testing.T) {
-	text := entity.Text
-	for _, test := range []struct {
-		name      string
-		seen, now entity.Value
-		before    string
-		want      safety.Verdict
-	}{
-		{"still available", entity.Bool(true), entity.Bool(true), "", safety.Safe},
-		{"sold out", entity.Bool(true), entity.Bool(false), "available", safety.Drift},
-		{"seen sold out, still so", entity.Bool(false), entity.Bool(false), "unavailable", safety.Drift},
-		{"back again", entity.Bool(false), entity.Bool(true), "unavailable", safety.Drift},
-		{"not seen, available", entity.Value{}, entity.Bool(true), "", safety.Safe},
-		{"not seen, sold out", entity.Value{}, entity.Bool(false), "not seen", safety.Drift},
-		{"not seen, a text", entity.Value{}, text("false"), "", safety.CheckFailed},
-		{"not seen, a number", entity.Value{}, number(0), "", safety.CheckFailed},
-		{"as text, the same", text("in stock"), text("in stock"), "", safety.Safe},
-		{"as text, another", text("in stock"), text("sold out"), "in stock", safety.Drift},
-		{"as text, now false", text("in stock"), entity.Bool(false), "in stock", safety.Drift},
-		{"as text, now true", text("in stock"), entity.Bool(true), "", safety.CheckFailed},
-		{"seen, not in the answer", entity.Bool(true), entity.Value{}, "", safety.CheckFailed},
-	} {
-		attributes := values{}
-		if !test.seen.IsZero() {
-			attributes["availability"] = test.seen
-		}
-		e := thing("Product", "P", attributes)
-		b := newBench(t, nil, e)
-		b.world.states[e.Key] = safety.State{Attributes: values{"availability": test.now}}
-		r := b.check()
-		if r.Verdict() != test.want {
-			t.Errorf("%s: verdict %s, want %s\n%s", test.name, r.Verdict(), test.want, r.Summary())
-			continue
-		}
-		if test.want == safety.Drift {
-			wantDrift(t, r, safety.Unavailable)
-			if got := r.Alerts()[0].Before; got != test.before {
-				t.Errorf("%s: before %q, want %q", test.name, got, test.before)
-			}
 		}
 	}
 }

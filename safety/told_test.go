@@ -4,6 +4,7 @@
 package safety_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -39,23 +40,14 @@ func TestTold(t *testing.T) {
 }
 
 func TestRefusalTellsNoAddress(t *testing.T) {
-	p := newPeople(t, 1, strava)
-	p.approves("eva")
-	p.down[strava.Value] = &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: errAt("GET http://ads.internal/x")}
-	_, err := p.runs()
-	refusal, _ := err.(*safety.Refusal)
-	if refusal == nil {
-		t.Fatalf("error %v", err)
-	}
-	detail := refusal.Map()["failures"].([]any)[0].(map[string]any)["detail"]
-	if detail != "GET [address]" {
+	b := newBench(t, nil, strava).approved()
+	b.world.down[strava.Key] = &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: errors.New("GET http://ads.internal/x")}
+	_, r, err := b.permit()
+	refusal := wantRefusal(t, err, safety.CodeCheckFailed)
+	if detail := refusal.Map()["failures"].([]any)[0].(map[string]any)["detail"]; detail != "GET [address]" {
 		t.Errorf("detail %q", detail)
 	}
-	if got := refusal.Report.Failures()[0].Detail; !strings.Contains(got, "http://ads.internal/x") {
+	if got := r.Failures()[0].Detail; !strings.Contains(got, "http://ads.internal/x") {
 		t.Errorf("the report says %q", got)
 	}
 }
-
-type errAt string
-
-func (e errAt) Error() string { return string(e) }

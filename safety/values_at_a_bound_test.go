@@ -4,7 +4,6 @@
 package safety_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -15,65 +14,6 @@ import (
 
 // The tests of this file are of values at a bound, which others pass by: each was written
 // for a change of the code that no other test noticed.
-
-// What is attached without a name never gets to the ledger.
-func TestAttachNothing(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	l := &attaching{Ledger: b.ledger}
-	g := b.with(l)
-	for _, names := range [][2]string{{"", "conf-2"}, {a.ID, ""}, {"", ""}} {
-		if err := g.Attach(t.Context(), names[0], names[1]); err == nil || l.calls > 0 {
-			t.Errorf("%q: error %v, the ledger was called %d times", names, err, l.calls)
-		}
-	}
-}
-
-// attaching counts what is attached and finds what it is told to.
-type attaching struct {
-	safety.Ledger
-	calls  int
-	found  safety.Approval
-	getErr error
-}
-
-func (l *attaching) Attach(context.Context, string, string) error {
-	l.calls++
-	return safety.ErrConflict
-}
-
-func (l *attaching) Get(context.Context, string) (safety.Approval, error) { return l.found, l.getErr }
-
-// A conflict is none only if the ledger says that this approval has this confirmation.
-func TestAttachConflict(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	mine := safety.Approval{ID: a.ID, ConfirmationID: "conf-1"}
-	for name, test := range map[string]struct {
-		found  safety.Approval
-		getErr error
-		ok     bool
-	}{
-		"the same":             {mine, nil, true},
-		"another approval":     {safety.Approval{ID: "another", ConfirmationID: "conf-1"}, nil, false},
-		"another confirmation": {safety.Approval{ID: a.ID, ConfirmationID: "conf-2"}, nil, false},
-		"the same, and an error": {
-			mine, errors.New("disk"), false,
-		},
-	} {
-		g := b.with(&attaching{Ledger: b.ledger, found: test.found, getErr: test.getErr})
-		if err := g.Attach(t.Context(), a.ID, "conf-1"); (err == nil) != test.ok {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// What costs nothing fits into any budget.
-func TestBudgetFree(t *testing.T) {
-	b := newBench(t, within(fits), thing("Budget", "b", values{"amount": usd("$0")}), bought("Product", "P", values{"price": usd("$0")}, nil))
-	b.ask()
-	wantSafe(t, b.check())
-}
 
 func TestArgsOfMaximalSize(t *testing.T) {
 	const most = 4 << 20

@@ -138,6 +138,7 @@ func TestFingerprint(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	b := newBench(t, func(cfg *safety.GuardConfig) { delete(cfg.Checkers, "Budget") }, yahoo, strava, budget)
+	b.ask()
 	b.approvedAnyway()
 	b.world.put(strava, "price", usd("$52,000"))
 	b.world.put(yahoo, "availability", entity.Bool(false))
@@ -162,13 +163,6 @@ func TestRefusal(t *testing.T) {
 			t.Errorf("alert %d: %v", i, got)
 		}
 	}
-}
-
-// approvedAnyway puts an approved request into the ledger past the check.
-func (b *bench) approvedAnyway() {
-	b.t.Helper()
-	b.ask()
-	b.approvedAnywayNow()
 }
 
 func TestEveryCodeSaysWhatToDo(t *testing.T) {
@@ -199,6 +193,19 @@ func TestEveryCodeSaysWhatToDo(t *testing.T) {
 	r := &safety.Refusal{Code: safety.CodeStore, Message: "It could not be read.", Err: inner}
 	if r.Error() != "refused: store: It could not be read.: disk" || !errors.Is(r, inner) {
 		t.Errorf("refusal: %v", r)
+	}
+}
+
+// A refusal has what only warns beside what blocks.
+func TestRefusalWarns(t *testing.T) {
+	b := newBench(t, ruled("price", safety.Rule{Effect: safety.Warn}), yahoo, strava).approved()
+	b.world.put(strava, "price", usd("$52,000"))
+	b.world.put(yahoo, "availability", entity.Bool(false))
+	_, _, err := b.permit()
+	m := wantRefusal(t, err, safety.CodeDrift).Map()
+	alerts, warnings := m["alerts"].([]any), m["warnings"].([]any)
+	if len(alerts) != 1 || len(warnings) != 1 || warnings[0].(map[string]any)["entity"] != strava.Value {
+		t.Errorf("alerts %v, warnings %v", alerts, warnings)
 	}
 }
 
