@@ -55,8 +55,6 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 		return g.changed(ctx, r)
 	case err != nil:
 		return Approval{}, r.refuse(CodeStore, "", err, "The earlier requests for this call could not be read.")
-	case last.Session != r.Session || last.Tool != r.Tool || last.ArgsDigest != digest:
-		return Approval{}, r.refuse(CodeStore, "", nil, "The ledger gave back another approval.")
 	}
 	switch same := r.sameTurn(last); {
 	case same && last.State == StateRejected && last.Change != "":
@@ -78,30 +76,30 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 // last returns the latest request of the session for the call of r, whoever asked. One that was rejected
 // in the invocation of r goes before later ones. [ErrNotFound] if there is none.
 func (g *Guard) last(ctx context.Context, r *Request, digest string) (Approval, error) {
-	list, err := g.ledger.List(ctx, Query{Session: r.Session, Tool: r.Tool, ArgsDigest: digest, Brief: true})
+	calls, err := list(ctx, g.ledger, Query{Session: r.Session, Tool: r.Tool, ArgsDigest: digest, Brief: true})
 	if err != nil {
 		return Approval{}, err
 	}
-	if len(list) == 0 {
+	if len(calls) == 0 {
 		return Approval{}, ErrNotFound
 	}
-	for _, a := range slices.Backward(list) {
+	for _, a := range slices.Backward(calls) {
 		if a.State == StateRejected && r.sameTurn(a) {
 			return a, nil
 		}
 	}
-	return list[len(list)-1], nil
+	return calls[len(calls)-1], nil
 }
 
 // lastChange returns the latest request of the session for the tool of r that a person rejected with a
 // wish for a change, and that no other one replaces. [ErrNotFound] if there is none.
 func (g *Guard) lastChange(ctx context.Context, r *Request) (Approval, error) {
-	list, err := g.ledger.List(ctx, Query{Session: r.Session, Tool: r.Tool, Brief: true})
+	calls, err := list(ctx, g.ledger, Query{Session: r.Session, Tool: r.Tool, Brief: true})
 	if err != nil {
 		return Approval{}, err
 	}
 	replaced := make(map[string]bool)
-	for _, a := range slices.Backward(list) {
+	for _, a := range slices.Backward(calls) {
 		replaced[a.Replaces] = true
 		if a.State == StateRejected && a.Change != "" && !replaced[a.ID] {
 			return a, nil
@@ -119,8 +117,6 @@ func (g *Guard) changed(ctx context.Context, r Request) (Approval, error) {
 		return Approval{}, nil
 	case err != nil:
 		return Approval{}, r.refuse(CodeStore, "", err, "The earlier requests for this tool could not be read.")
-	case last.Session != r.Session || last.Tool != r.Tool || last.State != StateRejected || last.Change == "":
-		return Approval{}, r.refuse(CodeStore, "", nil, "The ledger gave back another approval.")
 	}
 	return g.earlier(ctx, r, last.ID)
 }

@@ -238,9 +238,9 @@ func (g *Guard) Find(ctx context.Context, s Session, confirmationID string) (a A
 		return Approval{}, errNilGuard
 	}
 	defer rescue(&err)
-	a, err = one(ctx, g.ledger, Query{Session: s, ConfirmationID: confirmationID})
-	if err == nil && (confirmationID == "" || a.Session != s || a.ConfirmationID != confirmationID) {
-		err = ErrNotFound
+	err = ErrNotFound
+	if confirmationID != "" {
+		a, err = one(ctx, g.ledger, Query{Session: s, ConfirmationID: confirmationID})
 	}
 	if err != nil {
 		return Approval{}, fmt.Errorf("safety: finding confirmation %q: %w", confirmationID, err)

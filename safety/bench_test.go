@@ -334,7 +334,7 @@ func (b *bench) carriedOut() {
 
 func (b *bench) state() safety.ApprovalState {
 	b.t.Helper()
-	a, err := b.ledger.Get(context.WithoutCancel(b.t.Context()), b.approval.ID)
+	a, err := safety.Get(context.WithoutCancel(b.t.Context()), b.ledger, b.approval.ID)
 	if err != nil {
 		b.t.Fatal(err)
 	}

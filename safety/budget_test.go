@@ -302,7 +302,7 @@ func TestCosts(t *testing.T) {
 				t.Errorf("costs of the check (-want +got):\n%s", diff)
 			}
 			// The ledger has no costs: they are computed from what it has, and belong to the caller.
-			if stored, err := b.ledger.Get(t.Context(), a.ID); err != nil || stored.Costs != nil || stored.Shown()["costs"] != nil {
+			if stored, err := safety.Get(t.Context(), b.ledger, a.ID); err != nil || stored.Costs != nil || stored.Shown()["costs"] != nil {
 				t.Errorf("costs in the ledger: %+v, error %v", stored.Costs, err)
 			}
 			for i := range tt.asked {

@@ -87,28 +87,45 @@ func (f faulty) Attach(ctx context.Context, id, confirmation string) error {
 	return err
 }
 
-func (f faulty) Find(ctx context.Context, s safety.Session, confirmation string) (safety.Approval, error) {
-	return inject(f.faults, ctx, "Find", func() (safety.Approval, error) { return f.ledger.Find(ctx, s, confirmation) })
+// purpose names what a guard looks for with a query.
+func purpose(q safety.Query) string {
+	switch {
+	case q.ID != "":
+		return "Get"
+	case q.ConfirmationID != "":
+		return "Find"
+	case q.ArgsDigest != "":
+		return "Last"
+	case q.Tool != "":
+		return "LastChange"
+	}
+	return "List"
 }
 
-func (f faulty) FindCall(ctx context.Context, s safety.Session, call string) ([]safety.Approval, error) {
-	return inject(f.faults, ctx, "FindCall", func() ([]safety.Approval, error) { return f.ledger.FindCall(ctx, s, call) })
-}
-
-func (f faulty) LastChange(ctx context.Context, s safety.Session, tool string) (safety.Approval, error) {
-	return inject(f.faults, ctx, "LastChange", func() (safety.Approval, error) { return f.ledger.LastChange(ctx, s, tool) })
-}
-
-func (f faulty) Last(ctx context.Context, s safety.Session, tool, digest, invocation string) (safety.Approval, error) {
-	return inject(f.faults, ctx, "Last", func() (safety.Approval, error) { return f.ledger.Last(ctx, s, tool, digest, invocation) })
-}
-
-func (f faulty) Get(ctx context.Context, id string) (safety.Approval, error) {
-	return inject(f.faults, ctx, "Get", func() (safety.Approval, error) { return f.ledger.Get(ctx, id) })
-}
-
-func (f faulty) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
-	return inject(f.faults, ctx, "List", func() ([]safety.Approval, error) { return f.ledger.List(ctx, s) })
+// List is a call with the name of its purpose. What a fault changes is the one approval that is looked
+// for; all that are listed for a call are the last of them.
+func (f faulty) List(ctx context.Context, q safety.Query) ([]safety.Approval, error) {
+	name := purpose(q)
+	if name == "List" {
+		return inject(f.faults, ctx, name, func() ([]safety.Approval, error) { return f.ledger.List(ctx, q) })
+	}
+	a, err := inject(f.faults, ctx, name, func() (safety.Approval, error) {
+		found, err := f.ledger.List(ctx, q)
+		if err != nil {
+			return safety.Approval{}, err
+		}
+		if len(found) == 0 {
+			return safety.Approval{}, safety.ErrNotFound
+		}
+		return found[len(found)-1], nil
+	})
+	if errors.Is(err, safety.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []safety.Approval{a}, nil
 }
 
 func (f faulty) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
@@ -166,7 +183,7 @@ func newFaulty(t *testing.T, at map[int]string) (*bench, *faults) {
 func stubborn(b *bench, ctx context.Context) (ran int) {
 	for range 3 {
 		b.guard.Ask(ctx, b.request())
-		stored, _ := b.ledger.List(ctx, nike)
+		stored, _ := b.ledger.List(ctx, safety.Query{Session: nike})
 		if len(stored) == 0 {
 			continue
 		}

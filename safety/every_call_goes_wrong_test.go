@@ -353,9 +353,8 @@ func TestSweepReasons(t *testing.T) {
 
 // What the path does not call, and where else it is tested that it may fail.
 var notOnThePath = map[string]string{
-	"List":     "Check: TestSweepCheck",
-	"FindCall": "not called by a guard",
-	"History":  "not called by a guard",
+	"List":    "Check: TestSweepCheck",
+	"History": "not called by a guard",
 }
 
 // TestSweepIsComplete fails for a dependency, or a method of one, that the sweep does not

@@ -83,9 +83,23 @@ func Get(ctx context.Context, l Ledger, id string) (Approval, error) {
 	return one(ctx, l, Query{ID: id})
 }
 
+// list returns the approvals that q selects, and does not believe a ledger that gives others.
+func list(ctx context.Context, l Ledger, q Query) ([]Approval, error) {
+	found, err := l.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		if !q.Selects(&found[i]) {
+			return nil, fmt.Errorf("the ledger gave back approval %q, which was not asked for", found[i].ID)
+		}
+	}
+	return found, nil
+}
+
 // one returns the oldest approval that q selects; [ErrNotFound] if there is none.
 func one(ctx context.Context, l Ledger, q Query) (Approval, error) {
-	found, err := l.List(ctx, q)
+	found, err := list(ctx, l, q)
 	if err != nil {
 		return Approval{}, err
 	}

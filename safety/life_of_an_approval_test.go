@@ -69,7 +69,7 @@ func TestLifecycle(t *testing.T) {
 	if err := p.Consume(t.Context(), b.args); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := b.ledger.Get(t.Context(), a.ID)
+	stored, err := safety.Get(t.Context(), b.ledger, a.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestAskRefuses(t *testing.T) {
 		if err == nil || a.ID != "" || a.State != "" {
 			t.Errorf("%s: approval %q in state %q, error %v", name, a.ID, a.State, err)
 		}
-		if stored, err := b.ledger.List(t.Context(), nike); err != nil || len(stored) != 0 {
+		if stored, err := b.ledger.List(t.Context(), safety.Query{Session: nike}); err != nil || len(stored) != 0 {
 			t.Errorf("%s: %d approvals stored, error %v", name, len(stored), err)
 		}
 	}
@@ -236,5 +236,17 @@ func TestMissingAttributeIsNamedWithItsPlace(t *testing.T) {
 	f := b.check().Failures()
 	if len(f) == 0 || f[0].Detail != "price was seen as $40,000 and is not in the answer, where it was looked for at $.cost" {
 		t.Errorf("failures %+v", f)
+	}
+}
+
+// A state is final if it leads nowhere.
+func TestFinal(t *testing.T) {
+	for state, want := range map[safety.ApprovalState]bool{
+		safety.StatePending: false, safety.StateApproved: false, safety.StatePermitted: false, safety.StateExecuting: false,
+		safety.StateRejected: true, safety.StateExpired: true, safety.StateBlocked: true, safety.StateExecuted: true, safety.StateFailed: true,
+	} {
+		if state.Final() != want {
+			t.Errorf("%s: %t, want %t", state, state.Final(), want)
+		}
 	}
 }

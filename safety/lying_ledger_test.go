@@ -43,33 +43,25 @@ func (l altered) Attach(ctx context.Context, id, confirmation string) error {
 	return l.Ledger.Attach(ctx, id, confirmation)
 }
 
-func (l altered) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
-	if l.list != nil {
+func (l altered) List(ctx context.Context, q safety.Query) ([]safety.Approval, error) {
+	var alter func(*safety.Approval) error
+	switch {
+	case q.ID != "":
+		alter = l.get
+	case q.ArgsDigest != "":
+		alter = l.last
+	case q.Tool != "":
+		alter = l.change
+	case l.list != nil:
 		return nil, l.list()
 	}
-	return l.Ledger.List(ctx, s)
-}
-
-func (l altered) Get(ctx context.Context, id string) (safety.Approval, error) {
-	a, err := l.Ledger.Get(ctx, id)
-	return found(a, err, l.get)
-}
-
-func (l altered) Last(ctx context.Context, s safety.Session, tool, digest, invocation string) (safety.Approval, error) {
-	a, err := l.Ledger.Last(ctx, s, tool, digest, invocation)
-	return found(a, err, l.last)
-}
-
-func (l altered) LastChange(ctx context.Context, s safety.Session, tool string) (safety.Approval, error) {
-	a, err := l.Ledger.LastChange(ctx, s, tool)
-	return found(a, err, l.change)
-}
-
-func found(a safety.Approval, err error, alter func(*safety.Approval) error) (safety.Approval, error) {
-	if err == nil && alter != nil {
-		err = alter(&a)
+	found, err := l.Ledger.List(ctx, q)
+	for i := range found {
+		if err == nil && alter != nil {
+			err = alter(&found[i])
+		}
 	}
-	return a, err
+	return found, err
 }
 
 func (l altered) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {

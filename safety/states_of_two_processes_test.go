@@ -421,18 +421,19 @@ func (a *actor) approval(g got) safety.Approval {
 	return found
 }
 
-func (a *actor) read(kind byte) (safety.Approval, error) {
+// List returns the one approval, by its id or by its confirmation.
+func (a *actor) List(_ context.Context, q safety.Query) ([]safety.Approval, error) {
+	kind := byte(gotApproval)
+	if q.ID == "" {
+		kind = gotFound
+	}
 	g, err := a.next(kind)
 	if err != nil {
-		return safety.Approval{}, err
+		return nil, err
 	}
-	return a.approval(g), nil
+	return []safety.Approval{a.approval(g)}, nil
 }
 
-func (a *actor) Find(context.Context, safety.Session, string) (safety.Approval, error) {
-	return a.read(gotFound)
-}
-func (a *actor) Get(context.Context, string) (safety.Approval, error) { return a.read(gotApproval) }
 func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Approval, error) {
 	if first := t.First; first != nil {
 		renamed := *first

@@ -166,10 +166,10 @@ func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
 		return Report{}, errNilGuard
 	}
 	defer rescueReport(&r, &err)
-	approvals, listErr := g.ledger.List(ctx, Query{Session: s})
+	approvals, listErr := list(ctx, g.ledger, Query{Session: s})
 	var open Approval
 	for _, a := range approvals {
-		if a.Session == s && a.State.Open() {
+		if a.State.Open() {
 			open = a
 		}
 	}
@@ -217,12 +217,12 @@ func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Re
 
 // get loads an approval of a session. One of another session is not found.
 func (g *Guard) get(ctx context.Context, s Session, id string) (Approval, error) {
-	a, err := Get(ctx, g.ledger, id)
-	if err != nil {
-		return Approval{}, fmt.Errorf("loading approval %q: %w", id, err)
+	if id == "" {
+		return Approval{}, fmt.Errorf("an approval without an id: %w", ErrNotFound)
 	}
-	if id == "" || a.ID != id || a.Session != s {
-		return Approval{}, fmt.Errorf("approval %q of session %q: %w", id, s.ID, ErrNotFound)
+	a, err := one(ctx, g.ledger, Query{ID: id, Session: s})
+	if err != nil {
+		return Approval{}, fmt.Errorf("approval %q of session %q: %w", id, s.ID, err)
 	}
 	return a, nil
 }
