@@ -166,7 +166,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	setup.AddReplays(checkers, in.cfg, in.sessions, now, func() setup.Caller { return in.gate })
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
 		Ledger: j.Ledger(), Checkers: checkers, Policy: policy,
-		Evidence: setup.NewEvidence(in.cfg, in.sessions, j, setup.Program{
+		Evidence: setup.NewEvidence(in.sessions, j, setup.Program{
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
 		}),

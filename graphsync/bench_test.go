@@ -105,7 +105,7 @@ func BenchmarkSelectOneMore(b *testing.B) {
 					rows.add(more())
 				}
 				ss := graphsync.NewSessions(rows, compile(b, priceRules()))
-				if _, err := ss.Select(b.Context(), testSession, graphsync.Decision{}); err != nil {
+				if _, err := ss.Select(b.Context(), testSession, record.Decision{}); err != nil {
 					b.Fatal(err)
 				}
 				b.ReportAllocs()
@@ -113,7 +113,7 @@ func BenchmarkSelectOneMore(b *testing.B) {
 					b.StopTimer()
 					rows.add(more())
 					b.StartTimer()
-					sel, err := ss.Select(b.Context(), testSession, graphsync.Decision{Answer: "none"})
+					sel, err := ss.Select(b.Context(), testSession, record.Decision{Answer: "none"})
 					if seen := len(sel.Entities[0].Seen) * len(sel.Entities); err != nil || seen < spans {
 						b.Fatalf("%d readings count, %v", seen, err)
 					}

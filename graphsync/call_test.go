@@ -29,7 +29,7 @@ func (r *recorder) ready(span, call string, args, result any) {
 func (r *recorder) seen(rules []config.Extract) (map[string]entity.Canonical, *graphsync.Sessions) {
 	r.t.Helper()
 	ss := graphsync.NewSessions(graphsync.RowsOf(r.rows), compile(r.t, rules))
-	sel, err := ss.Select(r.t.Context(), testSession, graphsync.Decision{})
+	sel, err := ss.Select(r.t.Context(), testSession, record.Decision{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

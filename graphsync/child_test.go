@@ -40,7 +40,7 @@ func TestSessionsThatNameEachOther(t *testing.T) {
 		for i := range 8 {
 			wg.Go(func() {
 				s := numbered(i % round)
-				_, err := ss.Select(t.Context(), s, graphsync.Decision{})
+				_, err := ss.Select(t.Context(), s, record.Decision{})
 				if err == nil || !strings.Contains(err.Error(), "which ran as a tool") || !strings.Contains(err.Error(), "deep") {
 					t.Errorf("round of %d, Select: the error is %v", round, err)
 				}
@@ -62,7 +62,7 @@ func TestNestedAgentsAreBounded(t *testing.T) {
 		for i := range deep {
 			rows = append(rows, runs(t, numbered(i), numbered(i+1))...)
 		}
-		sel, err := graphsync.NewSessions(graphsync.RowsOf(rows), compile(t, priceRules())).Select(t.Context(), numbered(0), graphsync.Decision{})
+		sel, err := graphsync.NewSessions(graphsync.RowsOf(rows), compile(t, priceRules())).Select(t.Context(), numbered(0), record.Decision{})
 		if (err != nil) != (deep > 16) {
 			t.Errorf("%d deep: the error is %v", deep, err)
 		}

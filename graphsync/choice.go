@@ -8,24 +8,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// NotChosen has the entities that a decision could have chosen and did not choose.
-type NotChosen struct {
-	// Total counts the things.
-	Total int
-	// Entities are the first 20 of them by key, as [Selection.Entities] would
-	// have them.
-	Entities []entity.Canonical
-}
-
-// Counted says why a thing counts although the action does not name it and rules with
-// [config.Extract.Alternatives] find its type.
-type Counted struct {
-	// Row is the number of a row that shows or names it.
-	Row int64
-	// Rule found it there; nil says that none did, but a tool or a model.
-	Rule *config.Extract
-}
-
 // maxNotChosen is how many of the things that were not chosen are named: the list is for people.
 const maxNotChosen = 20
 
@@ -74,12 +56,13 @@ type entry struct {
 
 func (c choice) entry() entry { return entry{c.Row, c.Result, c.Rule} }
 
-// rule returns the rule with a number; nil if none has it.
-func (x *Extractor) rule(number int) *config.Extract {
-	if number < 1 || number > len(x.rules) {
-		return nil
+// counts says that a thing counts because of a row, where the rule with a number found it; 0 is none.
+func (x *Extractor) counts(row int64, number int) entity.Counted {
+	if number == 0 {
+		return entity.Counted{Row: row}
 	}
-	return &x.rules[number-1].Extract
+	r := x.rules[number-1]
+	return entity.Counted{Row: row, Rule: r.Name, Place: r.Place, Result: r.In == config.InResult, Alternatives: r.Alternatives}
 }
 
 // choosing reports whether any rule says that there is something to choose.
@@ -105,7 +88,7 @@ func (sel *selector) notChosen(key string) bool {
 		return false
 	}
 	if found := sel.found(key); len(found) > 0 && sel.x.choices[found[0].Type] {
-		sel.out.Counted[key] = Counted{Row: found[0].row}
+		sel.out.Counted[key] = sel.x.counts(found[0].row, 0)
 		return false
 	}
 	seen := false
@@ -114,8 +97,8 @@ func (sel *selector) notChosen(key string) bool {
 			break
 		}
 		seen = true
-		if rule := sel.x.rule(c.Rule); rule == nil || !rule.Alternatives || !sel.shows[c.entry()] {
-			sel.out.Counted[key] = Counted{Row: c.Row, Rule: rule}
+		if counts := sel.x.counts(c.Row, c.Rule); !counts.Alternatives || !sel.shows[c.entry()] {
+			sel.out.Counted[key] = counts
 			return false
 		}
 	}

@@ -32,22 +32,31 @@ func choiceRules() []config.Extract {
 }
 
 // buying is a decision that names products.
-func buying(names ...string) graphsync.Decision {
+func buying(names ...string) record.Decision {
 	var list []string
 	for _, name := range names {
 		list = append(list, fmt.Sprintf(`{"name":%q}`, name))
 	}
-	return graphsync.Decision{Node: "n", Tool: "buy", Args: `{"items":[` + strings.Join(list, ",") + `]}`}
+	return record.Decision{Node: "n", Tool: "buy", Args: `{"items":[` + strings.Join(list, ",") + `]}`}
 }
 
 // choose selects by the choiceRules.
-func choose(t *testing.T, r *recorder, d graphsync.Decision) graphsync.Selection {
+func choose(t *testing.T, r *recorder, d record.Decision) graphsync.Selection {
 	t.Helper()
 	sel := selectOf(t, choiceRules(), d, r.rows...)
 	if sel.Counts.Failed > 0 {
 		t.Fatal(sel.Counts.Error)
 	}
 	return sel
+}
+
+// leftOf returns the values of what was not chosen.
+func leftOf(sel graphsync.Selection) []string {
+	out := []string{}
+	for _, e := range sel.NotChosen.Entities {
+		out = append(out, e.Value)
+	}
+	return out
 }
 
 func valuesOf(es []entity.Canonical) []string {
@@ -179,7 +188,7 @@ func TestNotChosen(t *testing.T) {
 			r := &recorder{t: t, run: "1"}
 			test.rows(r)
 			sel := choose(t, r, buying(test.buys...))
-			diff(t, "not chosen", test.want, valuesOf(sel.NotChosen.Entities))
+			diff(t, "not chosen", test.want, leftOf(sel))
 			if sel.NotChosen.Total != len(test.want) {
 				t.Errorf("the total is %d, want %d", sel.NotChosen.Total, len(test.want))
 			}
@@ -190,11 +199,7 @@ func TestNotChosen(t *testing.T) {
 			}
 			got := ""
 			if c, counted := sel.Counted["Product:text:b"]; counted {
-				rule := ""
-				if c.Rule != nil {
-					rule = c.Rule.Name
-				}
-				got = fmt.Sprint(rule, " ", c.Row)
+				got = fmt.Sprint(c.Rule, " ", c.Row)
 			}
 			if got != test.count {
 				t.Errorf("it counts because of %q, want %q", got, test.count)
@@ -215,7 +220,7 @@ func TestFoundByAModelIsNoAlternative(t *testing.T) {
 	row := r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
 	r.found(row.EventID, declares("b"), m{"type": "Other", "value": "x"})
 	sel := choose(t, r, buying("a"))
-	if sel.NotChosen.Total != 0 || len(sel.Counted) != 1 || sel.Counted["Product:text:b"].Rule != nil {
+	if sel.NotChosen.Total != 0 || len(sel.Counted) != 1 || sel.Counted["Product:text:b"].Rule != "" {
 		t.Errorf("not chosen %+v, counted %+v", sel.NotChosen, sel.Counted)
 	}
 }
@@ -236,7 +241,7 @@ func TestNotChosenOfSomeRows(t *testing.T) {
 	} {
 		d := buying("a")
 		d.UpTo = test.upTo
-		diff(t, name, test.want, valuesOf(choose(t, r, d).NotChosen.Entities))
+		diff(t, name, test.want, leftOf(choose(t, r, d)))
 	}
 }
 
@@ -250,9 +255,9 @@ func TestNotChosenIsBounded(t *testing.T) {
 	r.tooled("find", m{}, items(list...), nil)
 	sel := choose(t, r, buying("a"))
 	if n := sel.NotChosen; n.Total != 30 || len(n.Entities) != 20 || n.Entities[19].Value != "b19" || len(sel.Entities) != 1 {
-		t.Errorf("%d, of which %q; %q count", n.Total, valuesOf(n.Entities), valuesOf(sel.Entities))
+		t.Errorf("%d, of which %q; %q count", n.Total, leftOf(sel), valuesOf(sel.Entities))
 	}
-	if price := sel.NotChosen.Entities[3].Attributes["price"]; price.String() != "$3" {
+	if price := sel.NotChosen.Entities[3].Seen["price"]; price.String() != "$3" {
 		t.Errorf("the price is %v", price)
 	}
 }
@@ -281,7 +286,7 @@ func TestNotChosenWithoutAttributes(t *testing.T) {
 	r := &recorder{t: t, run: "1"}
 	r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
 	sel := selectOf(t, rules, buying("a"), r.rows...)
-	diff(t, "not chosen", []string{"b"}, valuesOf(sel.NotChosen.Entities))
+	diff(t, "not chosen", []string{"b"}, leftOf(sel))
 }
 
 // Whatever a session has, a thing was not chosen exactly if the rule of Select says so. The
@@ -383,7 +388,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 			}
 		}
 		sel := choose(t, r, d)
-		diff(t, fmt.Sprint("seed ", seed), notChosen, valuesOf(sel.NotChosen.Entities))
+		diff(t, fmt.Sprint("seed ", seed), notChosen, leftOf(sel))
 		why := []string{}
 		for key := range sel.Counted {
 			why = append(why, key)
@@ -452,7 +457,7 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 				test.own(r)
 			}
 			sel := selectOf(t, choiceRules(), buying("a"), append(c.in(child), r.rows...)...)
-			diff(t, "not chosen", append([]string{}, test.want...), valuesOf(sel.NotChosen.Entities))
+			diff(t, "not chosen", append([]string{}, test.want...), leftOf(sel))
 			if n := len(sel.Entities) + sel.NotChosen.Total; n != 2 {
 				t.Errorf("%d things, want a and b", n)
 			}

@@ -120,8 +120,8 @@ func TestExtractResult(t *testing.T) {
 			got := graphsync.Fold(x, []record.Event{good, bad})
 			diff(t, "entities", append(tt.want, "Product Other Row (rule 0.97)"), shown(got.Graph().Entities()))
 			c := got.Counts()
-			if failed := btoi(tt.fail != ""); c.Rows != 2 || c.Failed != failed || c.Watermark != 2 || c.Truncated != 0 {
-				t.Errorf("%d rows up to %d, %d failed, %d truncated; want 2, 2, %d, 0", c.Rows, c.Watermark, c.Failed, c.Truncated, failed)
+			if failed := btoi(tt.fail != ""); c.RowsRead != 2 || c.Failed != failed || c.Watermark != 2 || c.Truncated != 0 {
+				t.Errorf("%d rows up to %d, %d failed, %d truncated; want 2, 2, %d, 0", c.RowsRead, c.Watermark, c.Failed, c.Truncated, failed)
 			}
 			if tt.fail != "" && (!strings.HasPrefix(c.Error, `row e1: rule "placements": `) || !strings.Contains(c.Error, tt.fail)) {
 				t.Errorf("the error is %q, want %q", c.Error, tt.fail)
@@ -133,7 +133,7 @@ func TestExtractResult(t *testing.T) {
 	}
 	refused := row(t, record.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{}]}}`)
 	refused.Status = record.StatusError
-	if c := graphsync.Fold(x, []record.Event{refused}).Counts(); c.Failed != 0 || c.Rows != 1 {
+	if c := graphsync.Fold(x, []record.Event{refused}).Counts(); c.Failed != 0 || c.RowsRead != 1 {
 		t.Errorf("the result of a failed tool was read: %s", c.Error)
 	}
 }
@@ -383,8 +383,8 @@ func FuzzExtract(f *testing.F) {
 		for _, eventType := range []string{record.ToolStarting, record.EntitiesDeclared, record.EntitiesFound, record.ToolCompleted, record.LLMResponse} {
 			e := record.Event{EventID: "e", EventType: eventType, Content: content, Attributes: attributes, LatencyMS: content}
 			s := graphsync.Fold(x, []record.Event{e})
-			if c := s.Counts(); c.Rows != 1 || c.Failed > 1 || (c.Failed > 0) != (c.Error != "") {
-				t.Fatalf("%d rows, %d failed: %q", c.Rows, c.Failed, c.Error)
+			if c := s.Counts(); c.RowsRead != 1 || c.Failed > 1 || (c.Failed > 0) != (c.Error != "") {
+				t.Fatalf("%d rows, %d failed: %q", c.RowsRead, c.Failed, c.Error)
 			}
 			g := s.Graph()
 			for _, en := range g.Entities() {

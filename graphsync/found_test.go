@@ -26,7 +26,7 @@ func TestFoundByAModelCounts(t *testing.T) {
 	r.found(about.EventID, priced("b", "9"), priced("a", "7"))
 	r.found(first.EventID, priced("b", "8"), m{"type": "Product", "value": "b", "attributes": m{"reach": m{"kind": "number", "value": "5"}}})
 
-	values := func(d graphsync.Decision) []string {
+	values := func(d record.Decision) []string {
 		t.Helper()
 		out := []string{}
 		for _, e := range selectOf(t, priceRules(), d, r.rows...).Entities {
@@ -52,12 +52,12 @@ func TestFoundByAModelCounts(t *testing.T) {
 		{"later", last.Seq, []string{"a price $40 at 00.002 rule", "b price $9 at 00.003 reach 5 at 00.002 model", "c price $1 at 00.005 rule"}},
 		{"in the end", 0, []string{"a price $40 at 00.002 rule", "b price $9 at 00.003 reach 5 at 00.002 model", "c price $1 at 00.005 rule"}},
 	} {
-		diff(t, test.name, test.want, values(graphsync.Decision{UpTo: test.upTo}))
+		diff(t, test.name, test.want, values(record.Decision{UpTo: test.upTo}))
 	}
 
 	// A result shows what only words said before.
 	r.find("c3", "d3", item("b", 10))
-	for _, e := range selectOf(t, priceRules(), graphsync.Decision{}, r.rows...).Entities {
+	for _, e := range selectOf(t, priceRules(), record.Decision{}, r.rows...).Entities {
 		if e.Value == "b" && (e.Attributes["price"].String() != "$10" || len(e.Seen) != 1 || e.Seen[0].Source != entity.SourceRule) {
 			t.Errorf("b is %+v, want it as the result shows it", e)
 		}
@@ -70,7 +70,7 @@ func TestFoundNotToExist(t *testing.T) {
 		r := &recorder{t: t}
 		about := r.add(record.UserMessageReceived, "", "R", "", m{"name": "a"}, nil).EventID
 		r.found(about, m{"type": "Product", "value": "a", "attributes": m{"exists": m{"kind": "boolean", "value": "false"}}})
-		sel := selectOf(t, choiceRules(), graphsync.Decision{}, r.rows...)
+		sel := selectOf(t, choiceRules(), record.Decision{}, r.rows...)
 		if len(sel.Entities) != 1 || sel.Entities[0].Attributes[entity.Exists] != entity.Bool(false) {
 			t.Fatalf("%+v", sel.Entities)
 		}
@@ -120,10 +120,10 @@ func TestFoundInAnotherSession(t *testing.T) {
 		r.find("c1", "d1", item("a", 40))
 		row := r.found(of, declares("m"))
 		row.SpanID = "unknown"
-		sel := selectOf(t, priceRules(), graphsync.Decision{}, append(r.rows, elsewhere...)...)
+		sel := selectOf(t, priceRules(), record.Decision{}, append(r.rows, elsewhere...)...)
 		diff(t, name+": things", []string{"a price $40*"}, tell(sel.Entities))
-		if c := sel.Counts; c.Failed != 0 || c.Rows != 3 {
-			t.Errorf("%s: %d rows, %d failed: %s", name, c.Rows, c.Failed, c.Error)
+		if c := sel.Counts; c.Failed != 0 || c.RowsRead != 3 {
+			t.Errorf("%s: %d rows, %d failed: %s", name, c.RowsRead, c.Failed, c.Error)
 		}
 		g := fold(t, priceRules(), r.rows).Graph()
 		diff(t, name+": entities", 1, len(g.Entities()))
@@ -169,6 +169,6 @@ func TestFoundThatCannotBeRead(t *testing.T) {
 		if c := s.Counts(); c.Failed != 1 || !strings.HasPrefix(c.Error, "row "+bad+": declared ent") {
 			t.Errorf("%s: %d rows failed: %q", name, c.Failed, c.Error)
 		}
-		diff(t, name, []string{"a price $40*"}, tell(s.Select(graphsync.Decision{}).Entities))
+		diff(t, name, []string{"a price $40*"}, tell(s.Select(record.Decision{}).Entities))
 	}
 }

@@ -31,7 +31,7 @@ func (m mentions) add(e entity.Entity, node, value string) {
 }
 
 // named returns what the arguments of the action name, and where, by key.
-func (x *Extractor) named(d Decision) ([]entity.Entity, map[string][]string, error) {
+func (x *Extractor) named(d record.Decision) ([]entity.Entity, map[string][]string, error) {
 	if d.Tool == "" || x == nil {
 		return nil, nil, nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // places selects what an action rests on and returns where it names things.
@@ -24,7 +24,7 @@ func places(t *testing.T, args string, rules ...config.Extract) map[string][]str
 	for i := range rules {
 		rules[i].Name, rules[i].Tool, rules[i].In, rules[i].Type = fmt.Sprint("r", i), "deploy", config.InAction, "Cluster"
 	}
-	sel := selectOf(t, rules, graphsync.Decision{Node: "n", Tool: "deploy", Args: args}, r.rows...)
+	sel := selectOf(t, rules, record.Decision{Node: "n", Tool: "deploy", Args: args}, r.rows...)
 	named := 0
 	for _, e := range sel.Entities {
 		if len(sel.Places[e.Key]) > 0 {

@@ -181,7 +181,7 @@ func (x *Extractor) asked(e *record.Event) ([]entity.Entity, error) {
 	if err != nil || args == nil {
 		return nil, err
 	}
-	named, _, err := x.named(Decision{Tool: toolName(e.Content), Args: string(args)})
+	named, _, err := x.named(record.Decision{Tool: toolName(e.Content), Args: string(args)})
 	return named, err
 }
 

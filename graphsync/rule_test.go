@@ -165,7 +165,7 @@ func TestShows(t *testing.T) {
 		{Name: "said", In: config.InContent, Event: "USER_MESSAGE_RECEIVED", Type: "Product", Value: "$.text"},
 		{Name: "ended", In: config.InContent, Event: "TOOL_COMPLETED", Type: "Call", Value: "$.tool"},
 	})
-	want := []graphsync.Shown{
+	want := []entity.Shown{
 		{Type: "Product", Attribute: "exists", Rule: "offers", Tool: "search"},
 		{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search"},
 		{Type: "Product", Rule: "one", Tool: "lookup"},

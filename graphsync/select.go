@@ -18,49 +18,13 @@ import (
 
 // Selection is the evidence of a decision.
 type Selection struct {
-	// Entities are the things that the session recorded before the decision, by type and
-	// key, one for each [entity.Entity.Identity].
-	//
-	// Seen holds the readings that count, by time: of several that say the same one, the
-	// latest that the deciding step had read, if any. It also holds what the arguments of the
-	// action name, with the node of the decision. Attributes holds each attribute that any
-	// sighting has: by the latest reading that counts, or else by the latest sighting.
-	Entities []entity.Canonical
-	// NotChosen are things that do not count because the decision chose others. Counted has, by
-	// Key, the things that count although the action does not name them and a rule with
-	// [config.Extract.Alternatives] finds their type, and says why.
-	NotChosen NotChosen
-	Counted   map[string]Counted
-	// Places has, by Key, the normalized paths of the nodes in which the action names things.
-	Places map[string][]string
-	// Asked says that a model asked.
-	Asked bool
+	entity.Evidence
 	// Counts says what the session was made of.
 	Counts Counts
 	// OpenRuns are the runs with gaps in their record.
 	OpenRuns []Run
 	// RunsOf are the runs of the turns that were asked for.
 	RunsOf map[string][]string
-}
-
-// Decision names the step that decided. The zero Decision is none: the latest reading of everything
-// counts.
-type Decision struct {
-	// Node is the key of the asking node.
-	Node string
-	// Answer is the event id of the row that ended the model call which asked, or another name of the
-	// call: "c:" and the id of a call that it asked for, "e:" and the id of its event. It is "" if no
-	// model asked.
-	Answer string
-	// Run is the run that asked. After is the event id of its last row before the asking step began,
-	// where no model asked; "" is the start of the run.
-	Run, After string
-	// UpTo is the number of the last row that counts; 0 counts all.
-	UpTo int64
-	// Tool is the called tool, Args its arguments, as JSON. The entities that they name are read from
-	// here, by the rules with in: action, and from no row.
-	Tool string
-	Args string
 }
 
 // Select selects the evidence of a decision. RunsOf is filled for the turns.
@@ -75,12 +39,12 @@ type Decision struct {
 //
 // A reading is superseded by a reading of the same attribute that the deciding step had read, if
 // the call that gave it began after the first was recorded. All others count.
-func (s *Session) Select(d Decision, turns ...string) Selection {
+func (s *Session) Select(d record.Decision, turns ...string) Selection {
 	return s.selected(d, turns, nil)
 }
 
 // selected is Select with rows that were recorded after those of the session, and bear no evidence.
-func (s *Session) selected(d Decision, turns []string, waiting []record.Event) Selection {
+func (s *Session) selected(d record.Decision, turns []string, waiting []record.Event) Selection {
 	sel := selector{s: s, d: d, x: s.x, upTo: cmp.Or(d.UpTo, math.MaxInt64)}
 	sel.out.Counts = s.Counts()
 	sel.now = s.timeOf(d.UpTo)
@@ -141,7 +105,7 @@ func (s *Session) timeOf(seq int64) time.Time {
 type selector struct {
 	s    *Session
 	x    *Extractor
-	d    Decision
+	d    record.Decision
 	upTo int64
 	// read are the results that the deciding step had read, own those that its own requests showed;
 	// everything says that it counts as having read all, where no step decided.
@@ -181,7 +145,7 @@ func (sel *selector) reads() {
 	}
 }
 
-// answerName returns the name of the model call that a [Decision] names.
+// answerName returns the name of the model call that a [record.Decision] names.
 func answerName(answer string) string {
 	if strings.HasPrefix(answer, "c:") || strings.HasPrefix(answer, "e:") {
 		return answer
@@ -202,7 +166,7 @@ func (sel *selector) names() {
 		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
 	}
 	if sel.x.choosing() {
-		sel.out.Counted = make(map[string]Counted)
+		sel.out.Counted = make(map[string]entity.Counted)
 		sel.chosen()
 	}
 }
@@ -241,7 +205,8 @@ func (sel *selector) thing(key string) {
 	delete(sel.named, key)
 	switch {
 	case left:
-		sel.out.NotChosen.Entities = append(sel.out.NotChosen.Entities, c.entity())
+		e := c.entity()
+		sel.out.NotChosen.Entities = append(sel.out.NotChosen.Entities, entity.Alternative{Type: e.Type, Value: e.Value, Seen: e.Attributes, SeenAt: e.LastSeen})
 	case c.counts():
 		sel.out.Entities = append(sel.out.Entities, c.entity())
 	}

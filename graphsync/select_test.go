@@ -12,7 +12,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -55,7 +54,7 @@ func (r *recorder) decide(span string, results, answers []string, calls ...strin
 }
 
 // selected tells the readings that count: name, attribute, value, and * where it was read.
-func selected(t *testing.T, r *recorder, d graphsync.Decision) []string {
+func selected(t *testing.T, r *recorder, d record.Decision) []string {
 	t.Helper()
 	return tell(selectOf(t, priceRules(), d, r.rows...).Entities)
 }
@@ -94,164 +93,164 @@ func sortedNames(attributes map[string]entity.Value) []string {
 func TestSelect(t *testing.T) {
 	tests := []struct {
 		name string
-		rows func(r *recorder) graphsync.Decision
+		rows func(r *recorder) record.Decision
 		want []string
 	}{
-		{"a reading that was read supersedes those before its call", func(r *recorder) graphsync.Decision {
+		{"a reading that was read supersedes those before its call", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
-			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d2"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c2=d2"}, nil).EventID}
 		}, []string{"a price $52*"}},
-		{"one that was not read supersedes nothing", func(r *recorder) graphsync.Decision {
+		{"one that was not read supersedes nothing", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52"}},
-		{"a call that began before another ended does not supersede it", func(r *recorder) graphsync.Decision {
+		{"a call that began before another ended does not supersede it", func(r *recorder) record.Decision {
 			start := r.add(record.ToolStarting, "", "T2", "A", m{"tool": "find", "args": m{}}, nil)
 			r.find("c1", "d1", item("a", 40))
 			r.add(record.ToolCompleted, "", "T2", "A", m{"tool": "find", "result": items(item("a", 52))},
 				m{"call_id": "c2", "adk.started": start.EventID, "adk.result": "d2"})
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52*"}},
-		{"nothing counts after the decision", func(r *recorder) graphsync.Decision {
+		{"nothing counts after the decision", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			answer := r.decide("L", []string{"c1=d1"}, nil)
 			upTo := answer.Seq
 			id := answer.EventID
 			r.find("c2", "d2", item("a", 52), item("b", 1))
-			return graphsync.Decision{Answer: id, UpTo: upTo}
+			return record.Decision{Answer: id, UpTo: upTo}
 		}, []string{"a price $40*"}},
-		{"what an answer had read was read with it", func(r *recorder) graphsync.Decision {
+		{"what an answer had read was read with it", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			r.decide("L1", []string{"c2=d2"}, nil, "c3")
-			return graphsync.Decision{Answer: r.decide("L2", nil, []string{"c:c3"}).EventID}
+			return record.Decision{Answer: r.decide("L2", nil, []string{"c:c3"}).EventID}
 		}, []string{"a price $52*"}},
-		{"what the requests showed is not superseded by what only others had read", func(r *recorder) graphsync.Decision {
+		{"what the requests showed is not superseded by what only others had read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			other := r.decide("L1", []string{"c1=d1", "c2=d2"}, nil, "c3").EventID
-			return graphsync.Decision{Answer: r.decide("L2", []string{"c1=d1"}, []string{"r:" + other}).EventID}
+			return record.Decision{Answer: r.decide("L2", []string{"c1=d1"}, []string{"r:" + other}).EventID}
 		}, []string{"a price $40*", "a price $52*"}},
-		{"but by what the requests showed before", func(r *recorder) graphsync.Decision {
+		{"but by what the requests showed before", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			first := r.decide("L1", []string{"c1=d1"}, nil, "c2").EventID
 			r.find("c2", "d2", item("a", 52))
 			last := r.decide("L2", []string{"c2=d2"}, nil)
 			last.Attributes = r.json(m{"adk": m{"read": m{"base": "r:" + first, "results": m{"c2": "d2"}}}})
-			return graphsync.Decision{Answer: last.EventID}
+			return record.Decision{Answer: last.EventID}
 		}, []string{"a price $52*"}},
-		{"two answers to one call say nothing", func(r *recorder) graphsync.Decision {
+		{"two answers to one call say nothing", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			r.decide("L1", []string{"c2=d2"}, nil, "c3")
 			r.decide("L2", []string{"c1=d1"}, nil, "c3")
-			return graphsync.Decision{Answer: r.decide("L3", nil, []string{"c:c3"}).EventID}
+			return record.Decision{Answer: r.decide("L3", nil, []string{"c:c3"}).EventID}
 		}, []string{"a price $40", "a price $52"}},
-		{"nor do three", func(r *recorder) graphsync.Decision {
+		{"nor do three", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			for _, span := range []string{"L1", "L2", "L3"} {
 				r.decide(span, []string{"c2=d2"}, nil, "c3")
 			}
-			return graphsync.Decision{Answer: "c:c3"}
+			return record.Decision{Answer: "c:c3"}
 		}, []string{"a price $40", "a price $52"}},
-		{"one answer may name its call twice", func(r *recorder) graphsync.Decision {
+		{"one answer may name its call twice", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			r.decide("L1", []string{"c2=d2"}, nil, "c3", "c3")
-			return graphsync.Decision{Answer: "c:c3"}
+			return record.Decision{Answer: "c:c3"}
 		}, []string{"a price $52*"}},
-		{"a final answer is known by its event", func(r *recorder) graphsync.Decision {
+		{"a final answer is known by its event", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			said := r.decide("L1", []string{"c2=d2"}, nil).EventID
 			r.add(record.AgentResponse, "", "A", "", m{"response": "x"}, m{"adk.answer_of": said, "adk.source_event_id": "ev1"})
-			return graphsync.Decision{Answer: r.decide("L2", nil, []string{"e:ev1"}).EventID}
+			return record.Decision{Answer: r.decide("L2", nil, []string{"e:ev1"}).EventID}
 		}, []string{"a price $52*"}},
-		{"another value under the same call id was not read", func(r *recorder) graphsync.Decision {
+		{"another value under the same call id was not read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c1", "d2", item("a", 52))
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52"}},
-		{"of two results with one id and one value the latest was read", func(r *recorder) graphsync.Decision {
+		{"of two results with one id and one value the latest was read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			r.find("c1", "d1", item("a", 40))
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*"}},
-		{"nobody can tell which was read, of calls with other arguments", func(r *recorder) graphsync.Decision {
+		{"nobody can tell which was read, of calls with other arguments", func(r *recorder) record.Decision {
 			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
 			r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"})
 			r.find("c1", "d1", item("a", 52))
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40", "a price $52"}},
-		{"until one of them turns out to have been rewritten", func(r *recorder) graphsync.Decision {
+		{"until one of them turns out to have been rewritten", func(r *recorder) record.Decision {
 			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
 			of := r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"}).EventID
 			r.find("c1", "d1", item("a", 52))
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $52*"}},
-		{"the present values in a refusal are true, in whatever words", func(r *recorder) graphsync.Decision {
+		{"the present values in a refusal are true, in whatever words", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			start := r.start("T0", "A", "c2=buy", m{}).EventID
 			of := r.add(record.ToolError, "", "T0", "A", m{"tool": "buy", "args": items()}, m{
 				"call_id": "c2", "adk.started": start, "adk.result": "d2", "adk.drift": true, "entities": []m{priced("a", "52")},
 			}).EventID
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "buy"}, m{"adk.of": of, "adk.result": "d3"})
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d3"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d3"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52"}},
-		{"a rewritten result is no reading", func(r *recorder) graphsync.Decision {
+		{"a rewritten result is no reading", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			of := r.find("c2", "d2", item("a", 52)).EventID
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
 		}, []string{"a price $40"}},
-		{"one that is rewritten later is none either", func(r *recorder) graphsync.Decision {
+		{"one that is rewritten later is none either", func(r *recorder) record.Decision {
 			of := r.find("c2", "d2", item("a", 52)).EventID
 			for range 600 {
 				r.add(record.StateDelta, "", "A", "", nil, nil)
 			}
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
 		}, []string{"a unseen"}},
-		{"without a model, what the run had recorded before the step was read", func(r *recorder) graphsync.Decision {
+		{"without a model, what the run had recorded before the step was read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40), item("b", 1))
 			r.run = "2"
 			r.find("c2", "d2", item("a", 52))
 			after := r.add(record.NodeOutput, "", "N", "A", m{}, m{"adk.node": m{"path": "w/n@1"}}).EventID
 			r.find("c3", "d3", item("a", 60))
-			return graphsync.Decision{Run: "2", After: after}
+			return record.Decision{Run: "2", After: after}
 		}, []string{"a price $52*", "a price $60", "b price $1"}},
-		{"without a decision the latest counts", func(r *recorder) graphsync.Decision {
+		{"without a decision the latest counts", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
-			return graphsync.Decision{}
+			return record.Decision{}
 		}, []string{"a price $52*"}},
-		{"what the request names is read from the request", func(r *recorder) graphsync.Decision {
+		{"what the request names is read from the request", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
-			d := graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil, "c2").EventID, Node: "n", Tool: "buy", Args: `{"items":[{"name":"b"}]}`}
+			d := record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil, "c2").EventID, Node: "n", Tool: "buy", Args: `{"items":[{"name":"b"}]}`}
 			r.start("Tc2", "A", "c2=buy", items(m{"name": "the usual"}))
 			return d
 		}, []string{"a price $40*", "b named"}},
-		{"the same value twice is one reading", func(r *recorder) graphsync.Decision {
+		{"the same value twice is one reading", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 40))
 			r.find("c3", "d3", item("a", 40))
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*", "a price $40"}},
-		{"that it was read counts, if another value is the latest", func(r *recorder) graphsync.Decision {
+		{"that it was read counts, if another value is the latest", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 40))
 			r.find("c3", "d3", item("a", 52))
-			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52"}},
-		{"what the tool declared stays where its result is rewritten", func(r *recorder) graphsync.Decision {
+		{"what the tool declared stays where its result is rewritten", func(r *recorder) record.Decision {
 			of := r.tooled("find", m{}, items(item("a", 40)), m{"entities": []m{priced("a", "41")}}).EventID
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return graphsync.Decision{}
+			return record.Decision{}
 		}, []string{"a price $41*"}},
 	}
 	for _, test := range tests {
@@ -299,7 +298,7 @@ func TestSelectIsWhatTheRuleSays(t *testing.T) {
 				had[x.call] = true
 			}
 		}
-		d := graphsync.Decision{Answer: r.decide("L", read, nil).EventID}
+		d := record.Decision{Answer: r.decide("L", read, nil).EventID}
 		want := make(map[string]bool)
 		for _, a := range readings {
 			counts := true
@@ -332,7 +331,7 @@ func TestSelectBesideANestedSession(t *testing.T) {
 	r.find("c7", "d7", item("a", 50))
 	r.end("T", "A", "c9=researcher", m{}, m{"adk.started": began, "adk.child_session": childOf(child)})
 	r.end("T2", "A", "c8=find", items(item("a", 60)), m{"adk.started": last})
-	sel := selectOf(t, priceRules(), graphsync.Decision{}, append(c.in(child), r.rows...)...)
+	sel := selectOf(t, priceRules(), record.Decision{}, append(c.in(child), r.rows...)...)
 	diff(t, "readings", []string{"a price $50*", "a price $60*", "b price $9*"}, tell(sel.Entities))
 }
 
@@ -345,7 +344,7 @@ func TestSelectManyReadings(t *testing.T) {
 	for i := range rows { // no beginning is on record, so none supersedes another
 		r.add(record.ToolCompleted, "", fmt.Sprint("T", i), "A", m{"tool": "find", "result": items(m{"name": "a", "price": i, "reach": i})}, nil)
 	}
-	sel := selectOf(t, rules, graphsync.Decision{}, r.rows...)
+	sel := selectOf(t, rules, record.Decision{}, r.rows...)
 	if len(sel.Entities) != 1 || len(sel.Entities[0].Seen) != rows {
 		t.Fatalf("%q", tell(sel.Entities))
 	}
@@ -382,7 +381,7 @@ func TestSelectNestedSession(t *testing.T) {
 		start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
 		r.add(record.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
 			m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9", "adk.child_session": childOf(child)})
-		unread := graphsync.Decision{Answer: r.decide("L1", nil, nil).EventID}
+		unread := record.Decision{Answer: r.decide("L1", nil, nil).EventID}
 		rows := append(c.in(child), r.rows...)
 		diff(t, name, test.want, tell(selectOf(t, priceRules(), unread, rows...).Entities))
 	}

@@ -114,7 +114,7 @@ type rest interface {
 
 func newSession(x *Extractor) *Session {
 	return &Session{
-		x: x, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), same: make(map[answer]*sameAnswer),
+		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), same: make(map[answer]*sameAnswer),
 		named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
 		choices: make(map[string][]*choice), found: make(map[string][]found), bytes: sizeOfSession,
 	}
@@ -263,7 +263,7 @@ func (s *Session) addRow(e *record.Event) *sessionRun {
 	s.at[e.EventID] = len(s.rows)
 	s.rows = append(s.rows, rowOf{e.Seq, e.Timestamp, e.EventID, run})
 	s.counts.Watermark = e.Seq
-	s.counts.Rows++
+	s.counts.RowsRead++
 	s.bytes += sizeOfRow
 	return run
 }

@@ -229,7 +229,7 @@ func build(t testing.TB, rows []record.Event) *graphsync.Graph {
 }
 
 // selectOf selects the evidence of a decision in testSession from rows of any sessions.
-func selectOf(t testing.TB, rules []config.Extract, d graphsync.Decision, rows ...record.Event) graphsync.Selection {
+func selectOf(t testing.TB, rules []config.Extract, d record.Decision, rows ...record.Event) graphsync.Selection {
 	t.Helper()
 	sel, err := graphsync.NewSessions(graphsync.RowsOf(rows), compile(t, rules)).Select(t.Context(), testSession, d)
 	if err != nil {

@@ -164,8 +164,8 @@ func takes(t *testing.T, rows int64, of shape) (heap int64, s *Session) {
 		t.Fatal(err)
 	}
 	heap = inHeap() - before
-	if c := s.Counts(); c.Failed > 0 || c.Unmatched > 0 || int64(c.Rows) != rows {
-		t.Errorf("%d rows, %d failed: %s; %d unmatched", c.Rows, c.Failed, c.Error, c.Unmatched)
+	if c := s.Counts(); c.Failed > 0 || c.Unmatched > 0 || int64(c.RowsRead) != rows {
+		t.Errorf("%d rows, %d failed: %s; %d unmatched", c.RowsRead, c.Failed, c.Error, c.Unmatched)
 	}
 	return heap, s
 }

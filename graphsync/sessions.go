@@ -73,7 +73,7 @@ func NewSessions(rows Rows, x *Extractor) *Sessions {
 func (ss *Sessions) Extractor() *Extractor { return ss.x }
 
 // Select selects the evidence of a decision, as [Session.Select] does, from all rows recorded before.
-func (ss *Sessions) Select(ctx context.Context, s record.Session, d Decision, turns ...string) (sel Selection, err error) {
+func (ss *Sessions) Select(ctx context.Context, s record.Session, d record.Decision, turns ...string) (sel Selection, err error) {
 	err = ss.use(ctx, s, func(f *fold) error {
 		waiting, known := ss.rows.Waiting(s)
 		if err := ss.catchUp(ctx, f); err != nil {
@@ -211,7 +211,7 @@ func (r restOf) child(s record.Session) (*Session, error) {
 
 // idle reports whether a decision can be made without the fold of these rows, which come after those
 // of the session.
-func (s *Session) idle(rows []record.Event, d Decision) bool {
+func (s *Session) idle(rows []record.Event, d record.Decision) bool {
 	last := make(map[string]int64)
 	for i := range rows {
 		e := &rows[i]

@@ -52,7 +52,7 @@ func TestSessionsStartAnew(t *testing.T) {
 			store := new(growing)
 			store.add(r.rows[:rows]...)
 			ss := graphsync.NewSessions(store, compile(t, priceRules()))
-			if _, err := ss.Select(t.Context(), testSession, graphsync.Decision{}); err != nil {
+			if _, err := ss.Select(t.Context(), testSession, record.Decision{}); err != nil {
 				t.Fatal(err)
 			}
 			store.remove(test.remove...)
@@ -60,7 +60,7 @@ func TestSessionsStartAnew(t *testing.T) {
 				store.add(r.rows[rows:more]...)
 			}
 			store.asked = nil
-			sel, err := ss.Select(t.Context(), testSession, graphsync.Decision{})
+			sel, err := ss.Select(t.Context(), testSession, record.Decision{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestSessionsStartAnew(t *testing.T) {
 }
 
 // eventful is a session of which many rows say something of other rows, and an action to decide on.
-func eventful(t *testing.T, seed uint64) (*recorder, graphsync.Decision) {
+func eventful(t *testing.T, seed uint64) (*recorder, record.Decision) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	r := &recorder{t: t}
 	name := func() string { return string(rune('a' + random.IntN(4))) }
@@ -232,8 +232,8 @@ func TestKeptSessionsAreBounded(t *testing.T) {
 	folded := func(n int) bool { // anew
 		t.Helper()
 		rows.fromStart = 0
-		if sel, err := ss.Select(t.Context(), session(n), graphsync.Decision{}); err != nil || sel.Counts.Rows != 2 {
-			t.Fatalf("session %d: %d rows, %v", n, sel.Counts.Rows, err)
+		if sel, err := ss.Select(t.Context(), session(n), record.Decision{}); err != nil || sel.Counts.RowsRead != 2 {
+			t.Fatalf("session %d: %d rows, %v", n, sel.Counts.RowsRead, err)
 		}
 		return rows.fromStart > 0
 	}
@@ -315,11 +315,11 @@ func TestSessionsAtOnce(t *testing.T) {
 			s, seen := numbered(n%sessions), 0
 			for seen < 2*steps {
 				sel, err := ss.Select(t.Context(), s, buying("a"))
-				if err != nil || sel.Counts.Rows < seen {
-					t.Errorf("%d rows were read, and %d before: %v", sel.Counts.Rows, seen, err)
+				if err != nil || sel.Counts.RowsRead < seen {
+					t.Errorf("%d rows were read, and %d before: %v", sel.Counts.RowsRead, seen, err)
 					return
 				}
-				seen = sel.Counts.Rows
+				seen = sel.Counts.RowsRead
 				for _, e := range sel.Entities {
 					if _, err := ss.Sources(t.Context(), s, e); err != nil && !strings.Contains(err.Error(), "seen") {
 						t.Error(err)
@@ -403,7 +403,7 @@ func TestSessionsAfterAnError(t *testing.T) {
 		rows := &failing{growing: growing{chunk: 2, blind: true}}
 		rows.add(r.rows[:2]...)
 		ss := graphsync.NewSessions(rows, compile(t, priceRules()))
-		if _, err := ss.Select(t.Context(), testSession, graphsync.Decision{}); err != nil {
+		if _, err := ss.Select(t.Context(), testSession, record.Decision{}); err != nil {
 			t.Fatal(err)
 		}
 		rows.in = in
@@ -412,7 +412,7 @@ func TestSessionsAfterAnError(t *testing.T) {
 			rows.add(r.rows[2:]...)
 			rows.waiting = nil
 		}
-		_, err := ss.Select(t.Context(), testSession, graphsync.Decision{})
+		_, err := ss.Select(t.Context(), testSession, record.Decision{})
 		if err == nil || !strings.Contains(err.Error(), "select the evidence of session s1: ") || !strings.Contains(err.Error(), "disk on fire") {
 			t.Errorf("%s: the error is %v", in, err)
 		}
@@ -422,9 +422,9 @@ func TestSessionsAfterAnError(t *testing.T) {
 			}
 		}
 		rows.in = ""
-		sel, err := ss.Select(t.Context(), testSession, graphsync.Decision{})
-		if err != nil || sel.Counts.Rows != len(r.rows) || len(sel.Entities) != 3 {
-			t.Errorf("%s, then: %d rows, %q, %v", in, sel.Counts.Rows, tell(sel.Entities), err)
+		sel, err := ss.Select(t.Context(), testSession, record.Decision{})
+		if err != nil || sel.Counts.RowsRead != len(r.rows) || len(sel.Entities) != 3 {
+			t.Errorf("%s, then: %d rows, %q, %v", in, sel.Counts.RowsRead, tell(sel.Entities), err)
 		}
 	}
 }
@@ -437,7 +437,7 @@ func TestSelectionOfOneSessionIsSerial(t *testing.T) {
 		ss := graphsync.NewSessions(rows, nil)
 		var wg sync.WaitGroup
 		ask := func(ctx context.Context, s record.Session) error {
-			_, err := ss.Select(ctx, s, graphsync.Decision{})
+			_, err := ss.Select(ctx, s, record.Decision{})
 			return err
 		}
 		for _, s := range []record.Session{numbered(0), numbered(0), numbered(0), numbered(1)} {

@@ -6,28 +6,21 @@ package graphsync
 import (
 	"slices"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Shown says that a rule shows an attribute of a type in the results of a tool.
-type Shown struct {
-	Type string
-	// Attribute is "" for a rule without attributes.
-	Attribute string
-	Rule      string
-	// Tool is "" for a rule over the whole content of TOOL_COMPLETED, for any tool.
-	Tool string
-}
-
 // Shows returns what the rules over the results of tools show, in the order of the rules.
-func (x *Extractor) Shows() []Shown {
-	var out []Shown
+func (x *Extractor) Shows() []entity.Shown {
+	var out []entity.Shown
 	for _, c := range x.overResults() {
+		shown := entity.Shown{Type: c.Type, Rule: c.Name, Tool: c.Tool, Place: c.Place}
 		if len(c.attributes) == 0 {
-			out = append(out, Shown{Type: c.Type, Rule: c.Name, Tool: c.Tool})
+			out = append(out, shown)
 		}
 		for _, a := range c.attributes {
-			out = append(out, Shown{Type: c.Type, Attribute: a.name, Rule: c.Name, Tool: c.Tool})
+			shown.Attribute = a.name
+			out = append(out, shown)
 		}
 	}
 	return out

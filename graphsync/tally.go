@@ -15,18 +15,13 @@ import (
 	"github.com/theory/jsonpath/spec"
 
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Counts says what a [Session] was made of.
 type Counts struct {
-	// Watermark is the number of the last row. Rows counts the rows, Failed those that gave nothing
-	// because of an error, Truncated those that rules read although some of their content is lost.
-	Watermark int64
-	Rows      int
-	Failed    int
-	Truncated int
-	// Error is the first error, for people.
-	Error string
+	// Receipt describes the rows. It has no notes.
+	record.Receipt
 	// Unmatched counts what requests of models held and no row on record explains.
 	Unmatched int
 	// Rules says what the rules read and found. It lacks those that read no row.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // maxChain is how many requests for one call may replace one another.
@@ -133,8 +134,8 @@ func (g *Guard) earlier(ctx context.Context, r Request, id string) (Approval, er
 // sameTurn reports whether r is asked in the turn of an earlier request.
 func (r *Request) sameTurn(old Approval) bool { return r.InvocationID == old.InvocationID }
 
-func (r *Request) decision(args []byte) Decision {
-	return Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: string(args)}
+func (r *Request) decision(args []byte) record.Decision {
+	return record.Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: string(args)}
 }
 
 func (r *Request) refuse(code, approvalID string, err error, format string, args ...any) error {

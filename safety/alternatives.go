@@ -14,27 +14,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-// Alternative is an entity that was there to choose, as it was read last.
-type Alternative struct {
-	Type  string                  `json:"type"`
-	Value string                  `json:"value"`
-	Seen  map[string]entity.Value `json:"seen,omitempty"`
-	// SeenAt is when it was last seen.
-	SeenAt time.Time `json:"seen_at,omitzero"`
-}
-
-// NotChosen has the entities that a decision could have chosen and did not choose. None of them
-// counts: they are not checked, have no part in a budget, a fingerprint or a verdict, and do not
-// count as entities of a listed type.
-type NotChosen struct {
-	// Total counts the entities. Entities has the first of them, by type and key: at most
-	// as many as [Evidence] gives.
-	Total    int           `json:"total"`
-	Entities []Alternative `json:"entities,omitempty"`
-}
-
-// clone returns a copy that shares nothing with n.
-func (n NotChosen) clone() NotChosen {
+// ownNotChosen returns a copy that shares nothing with n.
+func ownNotChosen(n entity.NotChosen) entity.NotChosen {
 	n.Entities = slices.Clone(n.Entities)
 	for i := range n.Entities {
 		a := &n.Entities[i]
@@ -43,8 +24,8 @@ func (n NotChosen) clone() NotChosen {
 	return n
 }
 
-// String names the first five in one line: "Hotel Plaza, Hotel Ritz, and 3 more".
-func (n NotChosen) String() string {
+// NotChosenNames names the first five in one line: "Hotel Plaza, Hotel Ritz, and 3 more".
+func NotChosenNames(n entity.NotChosen) string {
 	var names []string
 	for _, a := range n.Entities {
 		names = append(names, oneLine(a.Type+" "+a.Value))
@@ -55,8 +36,8 @@ func (n NotChosen) String() string {
 	return firstOf(names, n.Total)
 }
 
-// shown returns n as a person sees it, with ages at a time.
-func (n NotChosen) shown(at time.Time) map[string]any {
+// shownNotChosen returns n as a person sees it, with ages at a time.
+func shownNotChosen(n entity.NotChosen, at time.Time) map[string]any {
 	list := make([]any, 0, len(n.Entities))
 	for _, a := range n.Entities {
 		attributes := make(map[string]any, len(a.Seen))
@@ -71,11 +52,11 @@ func (n NotChosen) shown(at time.Time) map[string]any {
 	return map[string]any{"total": n.Total, "entities": list}
 }
 
-// without returns n without the targets. An entity that counted when the request was asked stays
+// withoutTargets returns n without the targets. An entity that counted when the request was asked stays
 // required, also if a later selection leaves it out.
-func (n NotChosen) without(targets []target) NotChosen {
-	n = n.clone()
-	n.Entities = slices.DeleteFunc(n.Entities, func(a Alternative) bool {
+func withoutTargets(n entity.NotChosen, targets []target) entity.NotChosen {
+	n = ownNotChosen(n)
+	n.Entities = slices.DeleteFunc(n.Entities, func(a entity.Alternative) bool {
 		checked := slices.ContainsFunc(targets, func(t target) bool { return t.entity.Type == a.Type && t.entity.Value == a.Value })
 		if checked {
 			n.Total--
@@ -86,20 +67,6 @@ func (n NotChosen) without(targets []target) NotChosen {
 		n.Entities = nil
 	}
 	return n
-}
-
-// Counted says why an entity counts although the action does not name it and rules with
-// alternatives find its type.
-type Counted struct {
-	// Row is the number of a row that shows or names it. Rule is the rule that found it there,
-	// "" if a tool declared it or a model found it. Place is where the rule stands, as in
-	// [Expected].
-	Row         int64
-	Rule, Place string
-	// Result says that the rule reads the result of a tool, Alternatives that it has
-	// alternatives: true. In the second case this rule shows nothing in the row that the
-	// action names.
-	Result, Alternatives bool
 }
 
 // advise adds a remedy to each alert and failure of an entity that the action does not name:

@@ -18,8 +18,8 @@ import (
 )
 
 // alternative is a product that was not chosen.
-func alternative(value string) safety.Alternative {
-	return safety.Alternative{Type: "Product", Value: value, Seen: values{"price": usd("$9"), "availability": entity.Bool(true)}, SeenAt: epoch}
+func alternative(value string) entity.Alternative {
+	return entity.Alternative{Type: "Product", Value: value, Seen: values{"price": usd("$9"), "availability": entity.Bool(true)}, SeenAt: epoch}
 }
 
 // chosen is the product that the action names, and other one that it does not.
@@ -34,7 +34,7 @@ func TestNotChosenIsNamed(t *testing.T) {
 	plain := newBench(t, nil, chosen)
 	plain.ask()
 	b := newBench(t, nil, chosen)
-	b.record.snap.NotChosen = safety.NotChosen{Total: 7, Entities: []safety.Alternative{alternative("a"), alternative("b")}}
+	b.record.snap.NotChosen = entity.NotChosen{Total: 7, Entities: []entity.Alternative{alternative("a"), alternative("b")}}
 	a := b.ask()
 	if a.Fingerprint != plain.approval.Fingerprint || len(a.Entities) != 1 {
 		t.Errorf("the fingerprint is %s, want %s", a.Fingerprint, plain.approval.Fingerprint)
@@ -58,7 +58,7 @@ func TestNotChosenIsNamed(t *testing.T) {
 		t.Errorf("the summary does not name them:\n%s", r.Summary())
 	}
 	var report struct {
-		NotChosen *safety.NotChosen `json:"not_chosen"`
+		NotChosen *entity.NotChosen `json:"not_chosen"`
 	}
 	if text, err := json.Marshal(r); err != nil || json.Unmarshal(text, &report) != nil || report.NotChosen == nil || report.NotChosen.Total != 7 {
 		t.Errorf("%v, %s", err, text)
@@ -80,7 +80,7 @@ func TestNotChosenAtNoTime(t *testing.T) {
 	b := newBench(t, nil, chosen)
 	late := alternative("a")
 	late.SeenAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
-	b.record.snap.NotChosen = safety.NotChosen{Total: 1, Entities: []safety.Alternative{late}}
+	b.record.snap.NotChosen = entity.NotChosen{Total: 1, Entities: []entity.Alternative{late}}
 	if a := b.ask(); !a.NotChosen.Entities[0].SeenAt.IsZero() {
 		t.Errorf("it was seen at %v", a.NotChosen.Entities[0].SeenAt)
 	}
@@ -90,22 +90,22 @@ func TestNotChosenAtNoTime(t *testing.T) {
 }
 
 func TestNotChosenInALine(t *testing.T) {
-	var many []safety.Alternative
+	var many []entity.Alternative
 	for i := range 6 {
 		many = append(many, alternative(fmt.Sprint("p", i)))
 	}
-	for want, n := range map[string]safety.NotChosen{
+	for want, n := range map[string]entity.NotChosen{
 		"":                       {},
 		"3":                      {Total: 3},
 		"1":                      {Total: 1},
 		"Product p0":             {Total: 1, Entities: many[:1]},
 		"Product p0, and 1 more": {Total: 2, Entities: many[:1]},
 		"Product p0, Product p1": {Total: 1, Entities: many[:2]},
-		"Product a b":            {Total: 1, Entities: []safety.Alternative{alternative("a\nb")}},
+		"Product a b":            {Total: 1, Entities: []entity.Alternative{alternative("a\nb")}},
 		"Product p0, Product p1, Product p2, Product p3, Product p4":             {Total: 5, Entities: many[:5]},
 		"Product p0, Product p1, Product p2, Product p3, Product p4, and 1 more": {Total: 6, Entities: many},
 	} {
-		if got := n.String(); got != want {
+		if got := safety.NotChosenNames(n); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -118,16 +118,16 @@ func TestWhatCountedStaysRequired(t *testing.T) {
 	b.ask()
 	b.record.snap.Entities = b.record.snap.Entities[:1]
 	last := alternative("other")
-	b.record.snap.NotChosen = safety.NotChosen{Total: 1, Entities: []safety.Alternative{last}}
+	b.record.snap.NotChosen = entity.NotChosen{Total: 1, Entities: []entity.Alternative{last}}
 	b.world.put(other, "price", usd("$19"))
 	r := b.check()
 	wantDrift(t, r, safety.PriceChanged)
-	if diff := cmp.Diff(safety.NotChosen{}, r.NotChosen()); diff != "" {
+	if diff := cmp.Diff(entity.NotChosen{}, r.NotChosen()); diff != "" {
 		t.Errorf("what is checked was not chosen (-want +got):\n%s", diff)
 	}
 	of := last
 	of.Type = "Budget"
-	b.record.snap.NotChosen = safety.NotChosen{Total: 3, Entities: []safety.Alternative{last, alternative("a"), of}}
+	b.record.snap.NotChosen = entity.NotChosen{Total: 3, Entities: []entity.Alternative{last, alternative("a"), of}}
 	if n := b.check().NotChosen(); n.Total != 2 || len(n.Entities) != 2 || n.Entities[0].Value != "a" || n.Entities[1].Type != "Budget" {
 		t.Errorf("not chosen: %+v", n)
 	}
@@ -136,53 +136,53 @@ func TestWhatCountedStaysRequired(t *testing.T) {
 // What is wrong with an entity that the action does not name says what would keep it out,
 // or why that did not.
 func TestRemedyOfWhatIsNotNamed(t *testing.T) {
-	offers := safety.Expected{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search", Place: "c.yaml:12"}
+	offers := entity.Shown{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search", Place: "c.yaml:12"}
 	named := `"provision_campaign" does not name it`
 	nor := named + `, nor any other Product: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments`
 	write := `if these are only a choice, write alternatives: true in rule "offers" (c.yaml:12).`
 	said := called("other", saidBy(entity.SourceClaim, values{"price": usd("$9")}), saidBy(entity.SourceDeclared, values{"price": usd("$9")}))
 	for name, test := range map[string]struct {
 		chosen, other entity.Canonical
-		rules         []safety.Expected
-		counted       *safety.Counted
+		rules         []entity.Shown
+		counted       *entity.Counted
 		want          string
 	}{
-		"a rule": {chosen, other, []safety.Expected{offers}, nil, named + ": " + write},
-		"a rule of a program": {chosen, other, []safety.Expected{{Type: "Product", Rule: "offers", Tool: "search"}}, nil,
+		"a rule": {chosen, other, []entity.Shown{offers}, nil, named + ": " + write},
+		"a rule of a program": {chosen, other, []entity.Shown{{Type: "Product", Rule: "offers", Tool: "search"}}, nil,
 			named + `: if these are only a choice, write alternatives: true in rule "offers".`},
-		"its attributes are one rule": {chosen, other, []safety.Expected{offers, {Type: "Product", Attribute: "reach", Rule: "offers", Tool: "search", Place: "c.yaml:12"}}, nil, named + ": " + write},
+		"its attributes are one rule": {chosen, other, []entity.Shown{offers, {Type: "Product", Attribute: "reach", Rule: "offers", Tool: "search", Place: "c.yaml:12"}}, nil, named + ": " + write},
 		"two rules": {chosen, other, priceRules[:3], nil,
 			named + `: if these are only a choice, write alternatives: true in rule "offers" and rule "audience".`},
 		"three rules": {chosen, other, priceRules[:4], nil,
 			named + `: if these are only a choice, write alternatives: true in rule "offers" and rule "audience" and 1 more rule.`},
-		"four rules": {chosen, other, append([]safety.Expected{offers}, priceRules[:4]...), nil,
+		"four rules": {chosen, other, append([]entity.Shown{offers}, priceRules[:4]...), nil,
 			named + `: if these are only a choice, write alternatives: true in rule "offers" (c.yaml:12) and rule "offers" and 2 more rules.`},
-		"no rule over a result":       {chosen, other, []safety.Expected{{Type: "Product", Rule: "rows"}}, nil, ""},
+		"no rule over a result":       {chosen, other, []entity.Shown{{Type: "Product", Rule: "rows"}}, nil, ""},
 		"only a rule of another type": {chosen, other, priceRules[4:], nil, ""},
-		"no rule shows it":            {chosen, said, []safety.Expected{offers}, nil, ""},
-		"the action names nothing":    {called("chosen", readAt("$10")), other, []safety.Expected{offers}, nil, nor + `, and write alternatives: true in rule "offers" (c.yaml:12).`},
+		"no rule shows it":            {chosen, said, []entity.Shown{offers}, nil, ""},
+		"the action names nothing":    {called("chosen", readAt("$10")), other, []entity.Shown{offers}, nil, nor + `, and write alternatives: true in rule "offers" (c.yaml:12).`},
 		"the action names another type": {snapshotted(entity.Entity{Type: "Budget", Value: "b", Confidence: 1, SeenAt: epoch, EventID: "e", Source: entity.SourceAction, TechNode: "node-1"}),
-			other, []safety.Expected{offers}, nil, nor + `, and write alternatives: true in rule "offers" (c.yaml:12).`},
-		"another sighting by a rule over results": {chosen, other, []safety.Expected{offers, {Type: "Product", Rule: "got", Tool: "get"}}, &safety.Counted{Row: 7, Rule: "got", Place: "c.yaml:20", Result: true},
+			other, []entity.Shown{offers}, nil, nor + `, and write alternatives: true in rule "offers" (c.yaml:12).`},
+		"another sighting by a rule over results": {chosen, other, []entity.Shown{offers, {Type: "Product", Rule: "got", Tool: "get"}}, &entity.Counted{Row: 7, Rule: "got", Place: "c.yaml:20", Result: true},
 			named + `, and it counts because of row 7: if these are only a choice, write alternatives: true in rule "got" (c.yaml:20).`},
-		"another sighting in words": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said", Place: "c.yaml:20"},
+		"another sighting in words": {chosen, other, []entity.Shown{offers}, &entity.Counted{Row: 7, Rule: "said", Place: "c.yaml:20"},
 			named + `, and it counts because rule "said" (c.yaml:20) names it in row 7.`},
-		"another sighting by no rule": {chosen, said, []safety.Expected{offers}, &safety.Counted{Row: 7},
+		"another sighting by no rule": {chosen, said, []entity.Shown{offers}, &entity.Counted{Row: 7},
 			named + `, and it counts because a tool declared it, or a model found it, in row 7.`},
-		"a row without the chosen": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
+		"a row without the chosen": {chosen, other, []entity.Shown{offers}, &entity.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
 			named + `, and it counts although rule "offers" (c.yaml:12) says alternatives: row 7 shows nothing by this rule that "provision_campaign" names.`},
-		"alternatives, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
+		"alternatives, and the action names nothing": {called("chosen", readAt("$10")), other, []entity.Shown{offers}, &entity.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
 			nor + "."},
-		"words, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said"},
+		"words, and the action names nothing": {called("chosen", readAt("$10")), other, []entity.Shown{offers}, &entity.Counted{Row: 7, Rule: "said"},
 			nor + "."},
-		"a result, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "got", Result: true},
+		"a result, and the action names nothing": {called("chosen", readAt("$10")), other, []entity.Shown{offers}, &entity.Counted{Row: 7, Rule: "got", Result: true},
 			nor + `, and write alternatives: true in rule "got".`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, test.chosen, test.other)
 			b.record.snap.Expected = test.rules
 			if test.counted != nil {
-				b.record.snap.Counted = map[string]safety.Counted{test.other.Key: *test.counted}
+				b.record.snap.Counted = map[string]entity.Counted{test.other.Key: *test.counted}
 			}
 			b.world.states[test.other.Key] = safety.State{Attributes: values{"price": usd("$19"), "availability": entity.Text("x")}}
 			b.ask()
@@ -207,7 +207,7 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 // A warning blocks nothing, what the action names needs no remedy, and a check without a
 // request has no action.
 func TestNoRemedy(t *testing.T) {
-	rules := []safety.Expected{{Type: "Product", Rule: "offers", Tool: "search"}}
+	rules := []entity.Shown{{Type: "Product", Rule: "offers", Tool: "search"}}
 	changed := func(change func(*safety.GuardConfig)) *bench {
 		b := newBench(t, change, chosen, other)
 		b.record.snap.Expected = rules
@@ -248,7 +248,7 @@ func TestRemedyIsNotCutOff(t *testing.T) {
 	strange.Type = long
 	b := newBench(t, nil, chosen, strange)
 	for i := range 3 {
-		b.record.snap.Expected = append(b.record.snap.Expected, safety.Expected{Type: long, Rule: fmt.Sprint(i, long), Tool: "search", Place: long})
+		b.record.snap.Expected = append(b.record.snap.Expected, entity.Shown{Type: long, Rule: fmt.Sprint(i, long), Tool: "search", Place: long})
 	}
 	b.world.states[strange.Key] = safety.State{Attributes: values{"price": entity.Text(long)}}
 	b.ask()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // ApprovalState is the state of an approval:
@@ -87,7 +88,7 @@ type Approval struct {
 	Agent        string
 	InvocationID string
 	RunID        string
-	// DecisionNode, Answer and After name the step that asked, as in [Decision], TraceID
+	// DecisionNode, Answer and After name the step that asked, as in [record.Decision], TraceID
 	// and SpanID the place of the request in the record.
 	DecisionNode string
 	Answer       string
@@ -102,7 +103,7 @@ type Approval struct {
 	Entities    []entity.Canonical
 	Fingerprint string
 	// NotChosen is the field of the snapshot. It is no part of the approved content.
-	NotChosen NotChosen
+	NotChosen entity.NotChosen
 	// Needs are the conditions of the policy on the Entities, by key and attribute.
 	Needs map[string]map[string]Need
 	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
@@ -111,7 +112,7 @@ type Approval struct {
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
 	// Receipt and Gaps are the fields of the snapshot.
-	Receipt Receipt
+	Receipt record.Receipt
 	Gaps    []string
 	// Replaces is the id of the earlier request for the same call that ended by drift and that this
 	// request replaces; "" for none. Chain counts the requests that were replaced before this one.
@@ -157,15 +158,15 @@ type Approval struct {
 func (a Approval) InDoubt() bool { return a.State == StateExecuting }
 
 // decision names the step that asked, and how much of the record it rests on.
-func (a Approval) decision() Decision {
-	return Decision{Node: a.DecisionNode, Answer: a.Answer, Run: a.RunID, After: a.After, UpTo: a.Receipt.Watermark, Tool: a.Tool, Args: string(a.Args)}
+func (a Approval) decision() record.Decision {
+	return record.Decision{Node: a.DecisionNode, Answer: a.Answer, Run: a.RunID, After: a.After, UpTo: a.Receipt.Watermark, Tool: a.Tool, Args: string(a.Args)}
 }
 
 // Clone returns a copy that shares nothing with a.
 func (a Approval) Clone() Approval {
 	a.Args = bytes.Clone(a.Args)
 	a.Entities = cloneEntities(a.Entities)
-	a.NotChosen = a.NotChosen.clone()
+	a.NotChosen = ownNotChosen(a.NotChosen)
 	a.Needs = maps.Clone(a.Needs)
 	for key, needs := range a.Needs {
 		a.Needs[key] = maps.Clone(needs)
@@ -258,7 +259,7 @@ func (a Approval) Shown() map[string]any {
 		out["notes"] = notes
 	}
 	if a.NotChosen.Total > 0 {
-		out["not_chosen"] = a.NotChosen.shown(a.RequestedAt)
+		out["not_chosen"] = shownNotChosen(a.NotChosen, a.RequestedAt)
 	}
 	if a.Replaces != "" {
 		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()

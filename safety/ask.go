@@ -26,7 +26,7 @@ type Request struct {
 	InvocationID string
 	// DecisionNode is the key of the asking node in the graph. Answer is the event id of the row
 	// that ended the asking model call. It is "" if no model asked; After is then the event id of
-	// the last row of the run before the asking step began. See [Decision].
+	// the last row of the run before the asking step began. See [record.Decision].
 	DecisionNode string
 	Answer       string
 	After        string
@@ -109,7 +109,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical,
-		Entities: required, Fingerprint: Fingerprint(required), NotChosen: snap.NotChosen.clone(), Needs: q.needs(ctx, g.policy, required),
+		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvalOf(r.Tool).Approvers,
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),

@@ -50,7 +50,7 @@ func called(value string, seen ...entity.Entity) entity.Canonical {
 	return snapshotted(list...)
 }
 
-var priceRules = []safety.Expected{
+var priceRules = []entity.Shown{
 	{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search"},
 	{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search"},
 	{Type: "Product", Attribute: "reach", Rule: "audience", Tool: "look_up"},
@@ -75,7 +75,7 @@ func TestBasis(t *testing.T) {
 		seen   entity.Canonical
 		others []entity.Canonical
 		asked  bool
-		rules  []safety.Expected
+		rules  []entity.Shown
 		// rewritten are the tools whose results a callback changed.
 		rewritten []string
 		now       values

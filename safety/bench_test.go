@@ -17,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -134,14 +135,14 @@ func (c *clock) Add(d time.Duration) {
 }
 
 // record is the Evidence of the tests.
-type record struct {
+type recorded struct {
 	mu   sync.Mutex
 	snap safety.Snapshot
 	err  error
-	seen []safety.Decision // asked for
+	seen []record.Decision // asked for
 }
 
-func (r *record) Collect(_ context.Context, _ safety.Session, d safety.Decision) (safety.Snapshot, error) {
+func (r *recorded) Collect(_ context.Context, _ safety.Session, d record.Decision) (safety.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, d)
@@ -191,7 +192,7 @@ type bench struct {
 	t        *testing.T
 	clock    *clock
 	ledger   safety.Ledger
-	record   *record
+	record   *recorded
 	world    *world
 	cfg      safety.GuardConfig
 	guard    *safety.Guard
@@ -218,8 +219,8 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 	c := &clock{now: epoch}
 	b := &bench{
 		t: t, clock: c, ledger: new(ledgertest.MemoryLedger),
-		record: &record{snap: safety.Snapshot{
-			Entities: entities, Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
+		record: &recorded{snap: safety.Snapshot{
+			Evidence: entity.Evidence{Entities: entities}, Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		}},
 		world: &world{clock: c, states: map[string]safety.State{}, down: map[string]error{}},
 		args:  map[string]any{"campaign": "summer", "total": 200000.0},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // errPanic is wrapped by an error that was a panic, or the end of a goroutine.
@@ -68,7 +69,7 @@ type inquiry struct {
 	requester     string
 	authenticated bool
 	tool          string              // whose call is checked, and
-	decision      Decision            // the step that asked; none without a request
+	decision      record.Decision     // the step that asked; none without a request
 	record        Snapshot            // as it is now
 	recorded      bool                // it could be read
 	arguments     func() (any, error) // those of the action, decoded once
@@ -100,7 +101,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	r := Report{
 		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
 		policy: g.version, started: q.started, total: len(found), failures: q.failures,
-		notChosen: q.record.NotChosen.without(q.targets), requester: q.requester, authenticated: q.authenticated,
+		notChosen: withoutTargets(q.record.NotChosen, q.targets), requester: q.requester, authenticated: q.authenticated,
 	}
 	if !named(q.session) {
 		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))

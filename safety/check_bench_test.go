@@ -11,6 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -28,7 +29,7 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 	g, err := safety.NewGuard(safety.GuardConfig{
 		Ledger: new(ledgertest.MemoryLedger), Policy: p,
 		Evidence: evidenceFunc(func(context.Context) (safety.Snapshot, error) {
-			return safety.Snapshot{Entities: things, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}}, nil
+			return safety.Snapshot{Evidence: entity.Evidence{Entities: things}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}}, nil
 		}),
 		Checkers: map[string]safety.Checker{"Product": safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
 			time.Sleep(takes)

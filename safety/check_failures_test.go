@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -102,19 +103,19 @@ var failures = []struct {
 	}},
 	{"result rewritten", safety.ReasonResultRewritten, nil, func(b *bench) {
 		b.record.snap.Entities[0].Attributes = nil
-		b.record.snap.Expected, b.record.snap.Rewritten = []safety.Expected{{Type: "Product", Rule: "r", Tool: "search"}}, []string{"search"}
+		b.record.snap.Expected, b.record.snap.Rewritten = []entity.Shown{{Type: "Product", Rule: "r", Tool: "search"}}, []string{"search"}
 	}},
 	{"nothing seen", safety.ReasonNothingSeen, nil, func(b *bench) { b.record.snap.Entities[0].Attributes = nil }},
 	{"no rows", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.RowsRead = 0 }},
 	{"no watermark", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Watermark = 0 }},
-	{"no receipt", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt = safety.Receipt{} }},
+	{"no receipt", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt = record.Receipt{} }},
 	{"truncated row", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Truncated = 1 }},
 	{"negative truncated", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Truncated = -1 }},
 	{"gap", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Gaps = []string{"run-1 lost rows 3 to 5"} }},
 	{"nameless gap", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Gaps = []string{""} }},
 	{"failed row", safety.ReasonExtractionFailed, nil, func(b *bench) { b.record.snap.Receipt.Failed = 1 }},
 	{"unreadable record", safety.ReasonStore, nil, func(b *bench) { b.record.err = errors.New("disk") }},
-	{"record that panics", safety.ReasonStore, func(cfg *safety.GuardConfig) { cfg.Evidence = (*record)(nil) }, nil},
+	{"record that panics", safety.ReasonStore, func(cfg *safety.GuardConfig) { cfg.Evidence = (*recorded)(nil) }, nil},
 	{"a budget rule without a budget", safety.ReasonPolicy, func(cfg *safety.GuardConfig) {
 		cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Everything: true}}
 	}, nil},
@@ -285,7 +286,7 @@ func TestBoundsPass(t *testing.T) {
 		"answer just ahead": func(b *bench) {
 			b.world.states[strava.Key] = safety.State{Attributes: fine, AsOf: epoch.Add(2 * time.Second)}
 		},
-		"one row": func(b *bench) { b.record.snap.Receipt = safety.Receipt{Watermark: 1, RowsRead: 1} },
+		"one row": func(b *bench) { b.record.snap.Receipt = record.Receipt{Watermark: 1, RowsRead: 1} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava)

@@ -53,7 +53,7 @@ type Condition struct {
 	// required.
 	Literal string
 	// Path is an RFC 9535 JSONPath that takes the value from the approved arguments. It starts at
-	// each node at which the action names the entity ([Snapshot.Places]), or at the root of the
+	// each node at which the action names the entity ([entity.Evidence.Places]), or at the root of the
 	// arguments if the action does not name it. It has to select one value there; with OneOf it
 	// selects a list. If it does not, or if there is no request, the check of the entity fails. If
 	// the action names the entity at several nodes, the values of all nodes have to be met. With

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -136,7 +137,7 @@ func (f faulty) History(ctx context.Context, id string) ([]safety.Step, error) {
 	return inject(f.faults, ctx, "History", func() ([]safety.Step, error) { return f.ledger.History(ctx, id) })
 }
 
-func (f faulty) Collect(ctx context.Context, s safety.Session, d safety.Decision) (safety.Snapshot, error) {
+func (f faulty) Collect(ctx context.Context, s safety.Session, d record.Decision) (safety.Snapshot, error) {
 	return inject(f.faults, ctx, "Collect", func() (safety.Snapshot, error) { return f.evidence.Collect(ctx, s, d) })
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -57,7 +58,7 @@ var wrongReads = []wrong[safety.Approval]{
 	{name: "half of the arguments", spoil: func(a safety.Approval) safety.Approval { a.Args = []byte(`{"lines":[`); return a }},
 	{name: "no arguments", spoil: func(a safety.Approval) safety.Approval { a.Args = nil; return a }},
 	{name: "no fingerprint", spoil: func(a safety.Approval) safety.Approval { a.Fingerprint = ""; return a }},
-	{name: "no receipt", spoil: func(a safety.Approval) safety.Approval { a.Receipt = safety.Receipt{}; return a }},
+	{name: "no receipt", spoil: func(a safety.Approval) safety.Approval { a.Receipt = record.Receipt{}; return a }},
 	{name: "a longer record", spoil: func(a safety.Approval) safety.Approval { a.Receipt.RowsRead++; return a }},
 	{name: "a gap", spoil: func(a safety.Approval) safety.Approval { a.Gaps = []string{"a gap"}; return a }},
 	{name: "another policy", spoil: func(a safety.Approval) safety.Approval { a.PolicyVersion = "another"; return a }},

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"maps"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Stage says on what occasion a check was made.
@@ -164,7 +166,7 @@ func rescueReport(r *Report, err *error) {
 }
 
 // collect reads the record.
-func (g *Guard) collect(ctx context.Context, s Session, d Decision) (Snapshot, error) {
+func (g *Guard) collect(ctx context.Context, s Session, d record.Decision) (Snapshot, error) {
 	snap, err := bounded(ctx, g.policy.Deadline, func(ctx context.Context) (Snapshot, error) {
 		return g.evidence.Collect(ctx, s, d)
 	})

@@ -11,13 +11,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // complete is a request whose record has no gaps.
 func complete(entities ...entity.Canonical) safety.Approval {
 	return safety.Approval{
-		DecisionNode: "node-1", RequestedAt: epoch, Entities: entities, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1},
+		DecisionNode: "node-1", RequestedAt: epoch, Entities: entities, Receipt: record.Receipt{Watermark: 1, RowsRead: 1},
 	}
 }
 
@@ -118,9 +119,9 @@ func TestHint(t *testing.T) {
 		}(), "Deploy. Rests on Version v1.9.0 passed, Cluster eu-west 64 free [at least 65] (2 min old). Not met: free of Cluster eu-west at least 65."},
 		{"what was not chosen", "Deploy", func() safety.Approval {
 			a := complete(version)
-			a.NotChosen = safety.NotChosen{Total: 8}
+			a.NotChosen = entity.NotChosen{Total: 8}
 			for _, v := range []string{"v1.8.0", "v1 7", "v1.6", "v1.5", "v1.4", "v1.3"} {
-				a.NotChosen.Entities = append(a.NotChosen.Entities, safety.Alternative{Type: "Version", Value: v})
+				a.NotChosen.Entities = append(a.NotChosen.Entities, entity.Alternative{Type: "Version", Value: v})
 			}
 			return a
 		}(), `Deploy. Rests on Version v1.9.0 passed. Not chosen: Version v1.8.0, Version "v1 7", Version v1.6, Version v1.5, Version v1.4, and 3 more.`},
@@ -206,7 +207,7 @@ func TestHintIsBounded(t *testing.T) {
 		for _, e := range all {
 			a.Needs[e.Key] = map[string]safety.Need{long: {Condition: long, Problem: long}}
 			a.NotChosen.Total++
-			a.NotChosen.Entities = append(a.NotChosen.Entities, safety.Alternative{Type: long, Value: long})
+			a.NotChosen.Entities = append(a.NotChosen.Entities, entity.Alternative{Type: long, Value: long})
 		}
 		for range 9 {
 			a.Costs = append(a.Costs, safety.Cost{BudgetType: long, Budget: long, Limit: long, Seen: long})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -25,7 +26,7 @@ func TestLifecycle(t *testing.T) {
 		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1",
 		ArgsDigest: a.ArgsDigest, Args: []byte(`{"campaign":"summer","total":200000}`),
 		Entities: []entity.Canonical{yahoo, strava, budget}, Fingerprint: safety.Fingerprint([]entity.Canonical{budget, strava, yahoo}),
-		PolicyVersion: safety.DefaultPolicy().Version(), Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
+		PolicyVersion: safety.DefaultPolicy().Version(), Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		Requester: "ana", Approvers: 1, RequestedAt: epoch, ExpiresAt: epoch.Add(7 * 24 * time.Hour), State: safety.StatePending, UpdatedAt: epoch,
 	}
 	if diff := cmp.Diff(want, a); diff != "" {
@@ -102,10 +103,10 @@ func TestLifecycle(t *testing.T) {
 	if want := []safety.Stage{safety.StageAnswer, safety.StageExecute}; !slices.Equal(b.stages, want) {
 		t.Errorf("reports at %v, want %v", b.stages, want)
 	}
-	asked := safety.Decision{Node: "node-1", Answer: "answer-1", Run: "run-1", After: "after-1", Tool: "provision_campaign", Args: `{"campaign":"summer","total":200000}`}
+	asked := record.Decision{Node: "node-1", Answer: "answer-1", Run: "run-1", After: "after-1", Tool: "provision_campaign", Args: `{"campaign":"summer","total":200000}`}
 	checked := asked
 	checked.UpTo = 12
-	if want := []safety.Decision{asked, checked, checked}; !slices.Equal(b.record.seen, want) {
+	if want := []record.Decision{asked, checked, checked}; !slices.Equal(b.record.seen, want) {
 		t.Errorf("record read for %+v, want %+v", b.record.seen, want)
 	}
 }

@@ -62,7 +62,7 @@ type Report struct {
 	results     []EntityResult
 	alerts      []Alert
 	failures    []Failure
-	notChosen   NotChosen
+	notChosen   entity.NotChosen
 	costs       []Cost
 	// preconditions are the revisions for an effect after this check.
 	preconditions []Precondition
@@ -150,7 +150,7 @@ func (r Report) Entities() []EntityResult {
 func (r Report) Costs() []Cost { return slices.Clone(r.costs) }
 
 // NotChosen returns what was there to choose and does not count. It is the caller's.
-func (r Report) NotChosen() NotChosen { return r.notChosen.clone() }
+func (r Report) NotChosen() entity.NotChosen { return ownNotChosen(r.notChosen) }
 
 // Drifted returns the changed entities, each with the present values of the attributes whose change
 // blocks. They are readings of the check itself, for a record of the present state. Only type,
@@ -255,7 +255,7 @@ func (r Report) Summary() string {
 		}
 	}
 	if r.notChosen.Total > 0 {
-		fmt.Fprintf(&b, "  Not chosen       : %s\n", r.notChosen)
+		fmt.Fprintf(&b, "  Not chosen       : %s\n", NotChosenNames(r.notChosen))
 	}
 	if r.approvalID != "" && !r.authenticated {
 		fmt.Fprintf(&b, "  Requester        : %s (not authenticated)\n", oneLine(r.requester))
@@ -330,25 +330,25 @@ func (r Report) askedBy() *requester {
 // a Report leaves the zero Report: a report that was read back permits nothing.
 func (r Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		ID            string         `json:"id"`
-		ApprovalID    string         `json:"approval_id,omitempty"`
-		Session       Session        `json:"session"`
-		Requester     *requester     `json:"requester,omitempty"`
-		Verdict       Verdict        `json:"verdict"`
-		SafeToApprove bool           `json:"safe_to_approve"`
-		CheckFailed   bool           `json:"check_failed"`
-		Fingerprint   string         `json:"fingerprint"`
-		PolicyVersion string         `json:"policy_version"`
-		StartedAt     time.Time      `json:"started_at"`
-		CheckedAt     time.Time      `json:"checked_at"`
-		TotalEntities int            `json:"total_entities"`
-		StaleEntities int            `json:"stale_entities"`
-		Entities      []EntityResult `json:"entities"`
-		Alerts        []Alert        `json:"alerts"`
-		Warnings      []Alert        `json:"warnings"`
-		Failures      []Failure      `json:"failures"`
-		Costs         []Cost         `json:"costs,omitempty"`
-		NotChosen     NotChosen      `json:"not_chosen,omitzero"`
+		ID            string           `json:"id"`
+		ApprovalID    string           `json:"approval_id,omitempty"`
+		Session       Session          `json:"session"`
+		Requester     *requester       `json:"requester,omitempty"`
+		Verdict       Verdict          `json:"verdict"`
+		SafeToApprove bool             `json:"safe_to_approve"`
+		CheckFailed   bool             `json:"check_failed"`
+		Fingerprint   string           `json:"fingerprint"`
+		PolicyVersion string           `json:"policy_version"`
+		StartedAt     time.Time        `json:"started_at"`
+		CheckedAt     time.Time        `json:"checked_at"`
+		TotalEntities int              `json:"total_entities"`
+		StaleEntities int              `json:"stale_entities"`
+		Entities      []EntityResult   `json:"entities"`
+		Alerts        []Alert          `json:"alerts"`
+		Warnings      []Alert          `json:"warnings"`
+		Failures      []Failure        `json:"failures"`
+		Costs         []Cost           `json:"costs,omitempty"`
+		NotChosen     entity.NotChosen `json:"not_chosen,omitzero"`
 	}{
 		r.id, r.approvalID, r.session, r.askedBy(), r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
 		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -215,7 +216,7 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 		afterGot: map[gotAt]int32{}, begun: map[begunAt]int32{}, changes: map[changedBy]changed{},
 		symmetric: s.ops[0] == s.ops[1], otherApproval: map[int32]int32{}, otherSide: map[int32]int32{},
 		args: map[string]any{"total": 1.0}, other: map[string]any{"total": 2.0},
-		snap: safety.Snapshot{Entities: []entity.Canonical{strava}, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}},
+		snap: safety.Snapshot{Evidence: entity.Evidence{Entities: []entity.Canonical{strava}}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}},
 	}
 	if s.condition {
 		x.args, x.other = map[string]any{"total": 45000.0}, map[string]any{"total": 60000.0}
@@ -461,7 +462,7 @@ func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Appro
 }
 
 // Collect takes no step: the record is the same for everybody at all times.
-func (a *actor) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
+func (a *actor) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
 	return a.x.snap, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -129,7 +130,7 @@ func TestDeadlineCoversTheRecord(t *testing.T) {
 
 type evidenceFunc func(context.Context) (safety.Snapshot, error)
 
-func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ safety.Decision) (safety.Snapshot, error) {
+func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ record.Decision) (safety.Snapshot, error) {
 	return f(ctx)
 }
 

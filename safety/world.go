@@ -15,6 +15,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // checkApproval makes the check of an approval: its entities with the values seen at the time of
@@ -88,7 +89,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
 	defer cancel()
 
-	snap, err := g.collect(ctx, s, Decision{})
+	snap, err := g.collect(ctx, s, record.Decision{})
 	q.record = snap
 	if err != nil {
 		q.blame(fail(ReasonStore, "%v", err))
@@ -107,7 +108,7 @@ func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
 }
 
 // acts sets the action that is checked.
-func (q *inquiry) acts(tool string, d Decision) {
+func (q *inquiry) acts(tool string, d record.Decision) {
 	q.tool, q.decision = tool, d
 	q.arguments = sync.OnceValues(func() (any, error) { return text.StrictJSON([]byte(d.Args)) })
 }

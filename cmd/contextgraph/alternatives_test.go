@@ -12,13 +12,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // snapshot is the evidence of a session that nobody asks in.
 type snapshot safety.Snapshot
 
-func (s snapshot) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
+func (s snapshot) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot(s), nil
 }
 
@@ -26,10 +27,12 @@ func (s snapshot) Collect(context.Context, safety.Session, safety.Decision) (saf
 func TestNotChosenIsPrinted(t *testing.T) {
 	dear := func(e entity.Entity) []entity.Canonical { return entity.Canonicalize([]entity.Entity{e}) }
 	seen := snapshot{
-		Entities: dear(entity.Entity{Type: "Product", Value: "Strava", Confidence: 1, Source: entity.SourceRule, EventID: "e", SeenAt: time.Now(),
-			Attributes: map[string]entity.Value{"availability": entity.Bool(true)}}),
-		Receipt:   safety.Receipt{Watermark: 1, RowsRead: 1},
-		NotChosen: safety.NotChosen{Total: 3, Entities: []safety.Alternative{{Type: "Product", Value: "Hulu"}, {Type: "Product", Value: "Vimeo"}}},
+		Evidence: entity.Evidence{
+			Entities: dear(entity.Entity{Type: "Product", Value: "Strava", Confidence: 1, Source: entity.SourceRule, EventID: "e", SeenAt: time.Now(),
+				Attributes: map[string]entity.Value{"availability": entity.Bool(true)}}),
+			NotChosen: entity.NotChosen{Total: 3, Entities: []entity.Alternative{{Type: "Product", Value: "Hulu"}, {Type: "Product", Value: "Vimeo"}}},
+		},
+		Receipt: record.Receipt{Watermark: 1, RowsRead: 1},
 	}
 	guard, err := safety.NewGuard(safety.GuardConfig{
 		Policy: safety.DefaultPolicy(), Ledger: new(ledgertest.MemoryLedger), Evidence: seen,

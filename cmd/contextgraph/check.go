@@ -182,7 +182,7 @@ func (r *checked) table(t *table) {
 		}
 	}
 	if n := r.Report.NotChosen(); n.Total > 0 {
-		t.line("not chosen ", cell{text: n.String() + ", which do not count"})
+		t.line("not chosen ", cell{text: safety.NotChosenNames(n) + ", which do not count"})
 	}
 	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
 		for _, al := range list {

@@ -12,15 +12,16 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // oneCluster is the record of a session that read one cluster.
 type oneCluster struct{ seen entity.Entity }
 
-func (o oneCluster) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
+func (o oneCluster) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
 	e := entity.Canonicalize([]entity.Entity{o.seen})
-	return safety.Snapshot{Entities: e, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1}}, nil
+	return safety.Snapshot{Evidence: entity.Evidence{Entities: e}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1}}, nil
 }
 
 // TestConditionsShow holds both ends of a check with a condition against what the commands

@@ -21,7 +21,7 @@ func TestNotChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger := safety.Approval{ID: "a-1", Session: session, State: safety.StatePending, NotChosen: safety.NotChosen{Total: 3, Entities: []safety.Alternative{
+	ledger := safety.Approval{ID: "a-1", Session: session, State: safety.StatePending, NotChosen: entity.NotChosen{Total: 3, Entities: []entity.Alternative{
 		{Type: "Product", Value: "Hulu", Seen: map[string]entity.Value{"price": price}, SeenAt: at(4)},
 		{Type: "Product", Value: "Vimeo", SeenAt: at(4)},
 	}}}

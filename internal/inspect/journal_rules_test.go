@@ -54,7 +54,7 @@ func TestRulesOfAJournal(t *testing.T) {
 			for i, x := range test.asked {
 				err := j.Ledger().Create(t.Context(), safety.Approval{
 					ID: fmt.Sprint("a", i), Session: session, Tool: "buy", CallID: fmt.Sprint("c", i), State: safety.StatePending,
-					RequestedAt: at(7 + i), ExpiresAt: at(3600), Receipt: safety.Receipt{Version: x.Version()},
+					RequestedAt: at(7 + i), ExpiresAt: at(3600), Receipt: record.Receipt{Version: x.Version()},
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -17,13 +17,14 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // snapshot is evidence that never changes.
 type snapshot safety.Snapshot
 
-func (s snapshot) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
+func (s snapshot) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot(s), nil
 }
 
@@ -49,10 +50,10 @@ func FuzzApproval(f *testing.F) {
 	pending := ledgertest.Pending(0)
 	allRead(&pending)
 	now := pending.RequestedAt.Add(time.Minute)
-	receipt := safety.Receipt{Watermark: 9, RowsRead: 7, Version: "rules"}
+	receipt := record.Receipt{Watermark: 9, RowsRead: 7, Version: "rules"}
 	guard, err := safety.NewGuard(safety.GuardConfig{
 		Ledger: j.Ledger(), Policy: policy, Now: func() time.Time { return now },
-		Evidence: snapshot{Entities: pending.Entities, Receipt: receipt},
+		Evidence: snapshot{Evidence: entity.Evidence{Entities: pending.Entities}, Receipt: receipt},
 		Checkers: map[string]safety.Checker{"Product": safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
 			return safety.State{Attributes: pending.Entities[0].Attributes, AsOf: now}, nil
 		})},

@@ -23,6 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -33,8 +34,8 @@ const onceChildEnv = "JOURNAL_ONCE_CHILD"
 // unchangedWorld is a record and a world in which nothing happens.
 type unchangedWorld struct{ a safety.Approval }
 
-func (w unchangedWorld) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
-	return safety.Snapshot{Entities: w.a.Entities, Receipt: w.a.Receipt}, nil
+func (w unchangedWorld) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+	return safety.Snapshot{Evidence: entity.Evidence{Entities: w.a.Entities}, Receipt: w.a.Receipt}, nil
 }
 
 func (w unchangedWorld) Check(_ context.Context, e entity.Canonical) (safety.State, error) {
@@ -59,7 +60,7 @@ func onceApproval() (safety.Approval, error) {
 	}
 	a.ConfirmationID, a.ArgsDigest, a.Args = "conf", sum, canonical
 	allRead(&a)
-	a.PolicyVersion, a.Receipt, a.Gaps = oncePolicy().Version(), safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}, nil
+	a.PolicyVersion, a.Receipt, a.Gaps = oncePolicy().Version(), record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}, nil
 	return a, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -72,8 +73,8 @@ func Pending(n int) safety.Approval {
 		DecisionNode: "node", Answer: "answer", After: "after", TraceID: "trace", SpanID: "span",
 		ArgsDigest: "digest", Args: args, Entities: es, Fingerprint: safety.Fingerprint(es), PolicyVersion: "policy",
 		Needs:   map[string]map[string]safety.Need{es[0].Key: {"price": {Condition: "at most $30,000", Problem: "it is $40,000"}}},
-		Receipt: safety.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
-		NotChosen: safety.NotChosen{Total: 7, Entities: []safety.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
+		Receipt: record.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
+		NotChosen: entity.NotChosen{Total: 7, Entities: []entity.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
 		Replaces:  fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
 			Since: start, Omitted: 3, Arguments: []safety.ValueDifference{{Name: "n", Was: "1"}},
 			Entities: []safety.EntityDifference{{Type: "Product", Value: "Strava", Change: "changed", Attributes: []safety.ValueDifference{{Name: "price", Was: "$1", Now: "$2"}}}},
@@ -99,7 +100,7 @@ func returned(t *testing.T, what string, want, got safety.Approval) {
 		want.Args = nil
 	}
 	if len(got.Entities) == 0 {
-		want.Entities, want.NotChosen = nil, safety.NotChosen{}
+		want.Entities, want.NotChosen = nil, entity.NotChosen{}
 	}
 	if len(got.Needs) == 0 {
 		want.Needs = nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -93,7 +94,7 @@ func (m *MemoryLedger) row(id string) *safety.Approval {
 // bare returns an approval without what a method need not return.
 func bare(a safety.Approval) safety.Approval {
 	a.Args, a.Entities, a.Needs, a.Gaps, a.Report = nil, nil, nil, nil, nil
-	a.NotChosen, a.Difference = safety.NotChosen{}, safety.Difference{}
+	a.NotChosen, a.Difference = entity.NotChosen{}, safety.Difference{}
 	return a
 }
 

@@ -57,8 +57,9 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s
 		return RecordedCheck{}, err
 	}
 	// No run is known to be under way here: one without its end is a gap.
-	ev := newEvidence(cfg, graphsync.NewSessions(j, extractor), j, Program{Underway: new(underway.Register), Now: time.Now})
-	types, err := ev.types(ctx, s, approvals)
+	sessions := graphsync.NewSessions(j, extractor)
+	ev := NewEvidence(sessions, j, Program{Underway: new(underway.Register), Now: time.Now})
+	types, err := typesOf(ctx, sessions, s, approvals)
 	if err != nil {
 		return RecordedCheck{}, err
 	}
@@ -118,9 +119,9 @@ func latest(approvals []safety.Approval) string {
 	return id
 }
 
-// types returns the types of all entities that a check of the session may look at.
-func (ev *evidence) types(ctx context.Context, s record.Session, approvals []safety.Approval) ([]string, error) {
-	sel, err := ev.of.Select(ctx, s, graphsync.Decision{})
+// typesOf returns the types of all entities that a check of the session may look at.
+func typesOf(ctx context.Context, sessions *graphsync.Sessions, s record.Session, approvals []safety.Approval) ([]string, error) {
+	sel, err := sessions.Select(ctx, s, record.Decision{})
 	if err != nil {
 		return nil, err
 	}

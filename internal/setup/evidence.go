@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
@@ -22,8 +22,7 @@ type evidence struct {
 	Program
 	of       *graphsync.Sessions
 	journal  *journal.Journal
-	expected []safety.Expected
-	places   map[string]string // of the rules
+	expected []entity.Shown
 }
 
 // Program is the program in which agents run, as the evidence needs it.
@@ -38,59 +37,14 @@ type Program struct {
 }
 
 // NewEvidence returns the evidence of decisions from folded sessions of a journal.
-func NewEvidence(c config.Config, of *graphsync.Sessions, j *journal.Journal, p Program) safety.Evidence {
-	return newEvidence(c, of, j, p)
-}
-
-func newEvidence(c config.Config, of *graphsync.Sessions, j *journal.Journal, p Program) *evidence {
-	return &evidence{Program: p, of: of, journal: j, expected: expectedOf(of.Extractor(), places(c)), places: places(c)}
-}
-
-// places returns where the rules stand, by their names.
-func places(c config.Config) map[string]string {
-	places := make(map[string]string, len(c.Extract))
-	for _, e := range c.Extract {
-		places[e.Name] = e.Place
-	}
-	return places
-}
-
-// expectedOf says which rules show what. Failures name these rules.
-func expectedOf(x *graphsync.Extractor, places map[string]string) []safety.Expected {
-	var out []safety.Expected
-	for _, s := range x.Shows() {
-		out = append(out, safety.Expected{Type: s.Type, Attribute: s.Attribute, Rule: s.Rule, Tool: s.Tool, Place: places[s.Rule]})
-	}
-	return out
-}
-
-// notChosen returns the things that a decision did not choose, as package safety has them.
-func notChosen(n graphsync.NotChosen) safety.NotChosen {
-	out := safety.NotChosen{Total: n.Total}
-	for _, e := range n.Entities {
-		out.Entities = append(out.Entities, safety.Alternative{Type: e.Type, Value: e.Value, Seen: e.Attributes, SeenAt: e.LastSeen})
-	}
-	return out
-}
-
-// counted returns why things count although they might be alternatives.
-func (ev *evidence) counted(why map[string]graphsync.Counted) map[string]safety.Counted {
-	out := make(map[string]safety.Counted, len(why))
-	for key, c := range why {
-		counts := safety.Counted{Row: c.Row}
-		if r := c.Rule; r != nil {
-			counts.Rule, counts.Place = r.Name, ev.places[r.Name]
-			counts.Result, counts.Alternatives = r.In == config.InResult, r.Alternatives
-		}
-		out[key] = counts
-	}
-	return out
+func NewEvidence(of *graphsync.Sessions, j *journal.Journal, p Program) safety.Evidence {
+	return &evidence{Program: p, of: of, journal: j, expected: of.Extractor().Shows()}
 }
 
 // Collect implements [safety.Evidence].
-func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Decision) (safety.Snapshot, error) {
+func (ev *evidence) Collect(ctx context.Context, s safety.Session, d record.Decision) (safety.Snapshot, error) {
 	turns := underway.Of(ctx, s)
-	sel, err := ev.of.Select(ctx, s, graphsync.Decision(d), turns.Named()...)
+	sel, err := ev.of.Select(ctx, s, d, turns.Named()...)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
@@ -113,13 +67,10 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	if ev.Notes != nil {
 		remarks = append(remarks, ev.Notes()...)
 	}
+	receipt := c.Receipt
+	receipt.Notes = remarks
 	return safety.Snapshot{
-		Entities: sel.Entities, NotChosen: notChosen(sel.NotChosen), Counted: ev.counted(sel.Counted),
-		Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: c.Rewritten,
+		Evidence: sel.Evidence, Expected: ev.expected, Rewritten: c.Rewritten, Receipt: receipt,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Underway.Gaps()),
-		Receipt: safety.Receipt{
-			Watermark: c.Watermark, RowsRead: c.Rows, Failed: c.Failed, Truncated: c.Truncated, Error: c.Error,
-			Version: ev.of.Extractor().Version(), Notes: remarks,
-		},
 	}, nil
 }

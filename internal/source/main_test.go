@@ -13,6 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -50,17 +51,17 @@ func thing(typ, value string, attributes values) entity.Canonical {
 }
 
 // record is the evidence of a session that rests on some entities.
-type record []entity.Canonical
+type recorded []entity.Canonical
 
-func (r record) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
-	return safety.Snapshot{Entities: r, Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"}}, nil
+func (r recorded) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+	return safety.Snapshot{Evidence: entity.Evidence{Entities: r}, Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"}}, nil
 }
 
 // check is the report of a session that rests on strava, about which c is asked.
 func check(t *testing.T, c safety.Checker) safety.Report {
 	t.Helper()
 	g, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: new(ledgertest.MemoryLedger), Evidence: record{strava}, Checkers: map[string]safety.Checker{"Product": c},
+		Ledger: new(ledgertest.MemoryLedger), Evidence: recorded{strava}, Checkers: map[string]safety.Checker{"Product": c},
 		Policy: safety.DefaultPolicy(), Now: func() time.Time { return epoch },
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -109,12 +110,12 @@ func gives(name string, result m) tool.Tool {
 // market is the evidence and the world of a guard: one product at a price.
 type market struct {
 	mu        sync.Mutex
-	decisions []safety.Decision
+	decisions []record.Decision
 	// now are the prices that the checks get, the last one again and again.
 	now []float64
 }
 
-func (mk *market) Collect(_ context.Context, _ safety.Session, d safety.Decision) (safety.Snapshot, error) {
+func (mk *market) Collect(_ context.Context, _ safety.Session, d record.Decision) (safety.Snapshot, error) {
 	mk.mu.Lock()
 	defer mk.mu.Unlock()
 	mk.decisions = append(mk.decisions, d)
@@ -123,8 +124,8 @@ func (mk *market) Collect(_ context.Context, _ safety.Session, d safety.Decision
 		Source: entity.SourceRule, Confidence: 1, Read: true, SeenAt: time.Now(),
 	}
 	return safety.Snapshot{
-		Entities: []entity.Canonical{{Key: e.Identity(), Type: e.Type, Value: e.Value, Attributes: e.Attributes, Confidence: 1, FirstSeen: e.SeenAt, LastSeen: e.SeenAt, Seen: []entity.Entity{e}}},
-		Asked:    d.Answer != "", Receipt: safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"},
+		Evidence: entity.Evidence{Asked: d.Answer != "", Entities: []entity.Canonical{{Key: e.Identity(), Type: e.Type, Value: e.Value, Attributes: e.Attributes, Confidence: 1, FirstSeen: e.SeenAt, LastSeen: e.SeenAt, Seen: []entity.Entity{e}}}},
+		Receipt:  record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"},
 	}, nil
 }
 
@@ -147,7 +148,7 @@ func (mk *market) guard() *safety.Guard {
 }
 
 // decided returns the decision that the guard was asked about first.
-func (mk *market) decided(t testing.TB) safety.Decision {
+func (mk *market) decided(t testing.TB) record.Decision {
 	t.Helper()
 	mk.mu.Lock()
 	defer mk.mu.Unlock()

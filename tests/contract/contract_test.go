@@ -131,7 +131,7 @@ func graphOf(t *testing.T, rows []record.Event) *graphsync.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := folded.Counts().Rows; n != len(rows) {
+	if n := folded.Counts().RowsRead; n != len(rows) {
 		t.Errorf("%d rows read, want %d", n, len(rows))
 	}
 	return folded.Graph()

@@ -57,7 +57,7 @@ func TestRowsOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := record.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint("s0-", seed)}
-		d := graphsync.Decision{Answer: file[rnd.IntN(len(file))].EventID, Tool: "take", Args: encoded(map[string]any{"offers": offers(rnd)})}
+		d := record.Decision{Answer: file[rnd.IntN(len(file))].EventID, Tool: "take", Args: encoded(map[string]any{"offers": offers(rnd)})}
 		// A file may be in any order.
 		rnd.Shuffle(len(file), func(a, b int) { file[a], file[b] = file[b], file[a] })
 		var told []any
@@ -81,7 +81,7 @@ func TestRowsOfAFile(t *testing.T) {
 			told = append(told, []any{sel, folded.Counts(), folded.Runs(), g.Nodes(), g.Edges(), g.Entities(), why})
 		}
 		numbers := cmp.Options{
-			cmpopts.IgnoreFields(graphsync.Counts{}, "Watermark"), cmpopts.IgnoreFields(graphsync.Counted{}, "Row"), cmpopts.IgnoreFields(graphsync.Run{}, "First"),
+			cmpopts.IgnoreFields(graphsync.Counts{}, "Watermark"), cmpopts.IgnoreFields(entity.Counted{}, "Row"), cmpopts.IgnoreFields(graphsync.Run{}, "First"),
 		}
 		if diff := cmp.Diff(told[0], told[1], numbers, cmp.AllowUnexported(entity.Value{})); diff != "" {
 			t.Fatalf("seed %d: (-journal +file):\n%s", seed, diff)
@@ -98,8 +98,8 @@ func TestRetentionUnderAKeptFold(t *testing.T) {
 	h.Rows(cgtest.SessionID)
 	j := h.Journal()
 	sessions := graphsync.NewSessions(j, nil)
-	before, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), graphsync.Decision{})
-	if err != nil || before.Counts.Rows == 0 {
+	before, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), record.Decision{})
+	if err != nil || before.Counts.RowsRead == 0 {
 		t.Fatalf("%+v, %v", before.Counts, err)
 	}
 	conn, err := sqlite.OpenConn(h.Path, sqlite.OpenReadWrite)
@@ -110,9 +110,9 @@ func TestRetentionUnderAKeptFold(t *testing.T) {
 	if err := sqlitex.ExecuteTransient(conn, "DELETE FROM agent_events WHERE run_seq <= 2", nil); err != nil {
 		t.Fatal(err)
 	}
-	after, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), graphsync.Decision{})
-	if err != nil || after.Counts.Rows != before.Counts.Rows-2 {
-		t.Errorf("%d rows count after the first two were removed, %d before; %v", after.Counts.Rows, before.Counts.Rows, err)
+	after, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), record.Decision{})
+	if err != nil || after.Counts.RowsRead != before.Counts.RowsRead-2 {
+		t.Errorf("%d rows count after the first two were removed, %d before; %v", after.Counts.RowsRead, before.Counts.RowsRead, err)
 	}
 	if len(after.OpenRuns) == 0 || !slices.ContainsFunc(after.OpenRuns, func(r graphsync.Run) bool { return r.Stored < r.Expected }) {
 		t.Errorf("the rows that are gone leave no gap: %+v", after.OpenRuns)
