@@ -77,7 +77,7 @@ func (in *Instance) serveCheck(w http.ResponseWriter, r *http.Request) {
 	}
 	in.used.Store(true)
 	s := record.Session{App: q.App, User: q.User, ID: q.Session}
-	a, err := safety.Get(r.Context(), in.journal.Ledger(), q.ApprovalID)
+	a, err := safety.Get(r.Context(), in.store.Ledger(), q.ApprovalID)
 	switch {
 	case errors.Is(err, safety.ErrNotFound), err == nil && a.Session != s:
 		http.Error(w, "the session has no such request", http.StatusNotFound)

@@ -34,6 +34,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
@@ -54,7 +55,8 @@ type Instance struct {
 	log     *slog.Logger
 	rec     *cgplugin.Recorder
 	gate    *gate.Gate
-	journal *journal.Journal
+	store   store.Store
+	journal *journal.Journal // the store, unless it is another one
 	// underway is written by the recorder and read for decisions.
 	underway underway.Register
 	// sessions makes the graph and the evidence of decisions of the rows; nil when recording is off.
@@ -149,31 +151,25 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	if err != nil {
 		return err
 	}
-	jc := journal.Config{Journal: in.cfg.Journal, Logger: in.log, Now: in.code.Now}
-	if jc.Destinations, err = in.destinations(); err != nil {
+	if err := in.openStore(ctx); err != nil {
 		return err
 	}
-	j, err := journal.Open(ctx, jc)
-	if err != nil {
-		return err
-	}
-	in.journal = j
-	in.sessions = graphsync.NewSessions(j, extractor)
+	in.sessions = graphsync.NewSessions(in.store, extractor)
 	now := in.code.Now
 	if now == nil {
 		now = time.Now
 	}
 	setup.AddReplays(checkers, in.cfg, in.sessions, now, func() setup.Caller { return in.gate })
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
-		Ledger: j.Ledger(), Checkers: checkers, Policy: policy,
-		Evidence: setup.NewEvidence(in.sessions, j, setup.Program{
+		Ledger: in.store.Ledger(), Checkers: checkers, Policy: policy,
+		Evidence: setup.NewEvidence(in.sessions, in.store, setup.Program{
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
 		}),
 		Identity: in.identity(), Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
 	})
 	if err == nil {
-		err = setup.StoreRules(ctx, j, extractor)
+		err = setup.StoreRules(ctx, in.store, extractor)
 	}
 	if err == nil {
 		in.parts, err = setup.OpenParts(ctx, in.cfg, in.log)
@@ -182,7 +178,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		err = in.connect(ctx)
 	}
 	if err == nil {
-		rc.Sink, gc.Guard = in.journal, in.guard
+		rc.Sink, gc.Guard = in.store, in.guard
 		rc.Options.RunEnded = in.runEnded()
 		if in.parts != nil {
 			rc.Options.Offload = in.parts
@@ -195,6 +191,23 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	if err != nil {
 		return errors.Join(err, in.shut(ctx))
 	}
+	return nil
+}
+
+// openStore opens the journal of the configuration, unless ctx brings another store.
+func (in *Instance) openStore(ctx context.Context) error {
+	if in.store = store.From(ctx); in.store != nil {
+		return nil
+	}
+	cfg := journal.Config{Journal: in.cfg.Journal, Logger: in.log, Now: in.code.Now}
+	var err error
+	if cfg.Destinations, err = in.destinations(); err != nil {
+		return err
+	}
+	if in.journal, err = journal.Open(ctx, cfg); err != nil {
+		return err
+	}
+	in.store = in.journal
 	return nil
 }
 
@@ -320,11 +333,11 @@ func (in *Instance) Why(ctx context.Context, s record.Session) ([]graphsync.Reas
 
 // Approvals returns the approval requests of the session, oldest first.
 func (in *Instance) Approvals(ctx context.Context, s record.Session) ([]safety.Approval, error) {
-	if in.journal == nil {
+	if in.store == nil {
 		return nil, ErrDisabled
 	}
 	in.used.Store(true)
-	return in.journal.Ledger().List(ctx, safety.Query{Session: s})
+	return in.store.Ledger().List(ctx, safety.Query{Session: s})
 }
 
 // JournalPath returns the file of the journal, "" when recording is off.
@@ -338,7 +351,7 @@ func (in *Instance) JournalPath() string {
 // Flush waits until everything recorded before the call is on disk, and every part
 // in its store.
 func (in *Instance) Flush(ctx context.Context) error {
-	if in.journal == nil {
+	if in.store == nil {
 		return nil
 	}
 	return errors.Join(in.flush(ctx, func(context.Context) error { return nil }))
@@ -352,7 +365,7 @@ func (in *Instance) Close(ctx context.Context) error {
 	in.closeOnce.Do(func() {
 		defer close(in.closed)
 		in.gate.Close()
-		if in.journal != nil && !in.used.Load() {
+		if in.store != nil && !in.used.Load() {
 			in.log.Warn("contextgraph: nothing was recorded or guarded, because no runner got the plugins; give each runner PluginConfig: cg.PluginConfig()")
 		}
 		in.closeErr = in.shut(ctx)
@@ -385,8 +398,8 @@ func (in *Instance) shut(ctx context.Context) (err error) {
 	}
 	sending.Wait()
 	err = errors.Join(err, drained)
-	if in.journal != nil {
-		err = errors.Join(err, in.journal.Close(ctx))
+	if in.store != nil {
+		err = errors.Join(err, in.store.Close(ctx))
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func TestFlushBringsRowsToDiskBesideAStoreThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &Instance{journal: j, parts: parts, closed: make(chan struct{})}
+	in := &Instance{store: j, parts: parts, closed: make(chan struct{})}
 	defer func() {
 		if err := in.shut(t.Context()); err != nil {
 			t.Error(err)

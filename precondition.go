@@ -35,7 +35,7 @@ func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID st
 	if in.guard == nil {
 		return ErrDisabled
 	}
-	a, err := safety.Get(ctx, in.journal.Ledger(), approvalID)
+	a, err := safety.Get(ctx, in.store.Ledger(), approvalID)
 	if err != nil {
 		return err
 	}
@@ -53,10 +53,10 @@ func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID st
 // them, the permit, its use, and how the effect ended, or who said so.
 // [safety.ErrNotFound] if the session has no such approval.
 func (in *Instance) History(ctx context.Context, s record.Session, approvalID string) ([]safety.Step, error) {
-	if in.journal == nil {
+	if in.store == nil {
 		return nil, ErrDisabled
 	}
-	l := in.journal.Ledger()
+	l := in.store.Ledger()
 	a, err := safety.Get(ctx, l, approvalID)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -166,15 +166,15 @@ func sum(counts map[string]uint64) (n uint64) {
 type counters struct {
 	recorder  cgplugin.Stats
 	gate      gate.Stats
-	journal   journal.Stats
+	journal   store.Stats
 	parts     offload.Stats
 	warehouse warehouse.Status
 }
 
 func (in *Instance) counters() counters {
 	c := counters{recorder: in.rec.Stats(), gate: in.gate.Stats()}
-	if in.journal != nil {
-		c.journal = in.journal.Stats()
+	if in.store != nil {
+		c.journal = in.store.Stats()
 	}
 	if in.parts != nil {
 		c.parts = in.parts.Stats()

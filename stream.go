@@ -30,6 +30,9 @@ func (in *Instance) connect(ctx context.Context) error {
 	if in.code.open == nil {
 		return errNoClient
 	}
+	if in.journal == nil {
+		return fmt.Errorf("contextgraph: %s cannot stream to BigQuery: use a journal, or remove the section bigquery", in.store.Name())
+	}
 	host := warehouse.Host{Journal: in.journal, Sessions: in.sessions, Logger: in.log, Now: in.code.Now}
 	if in.parts != nil {
 		host.Parts = warehouse.Parts{Store: in.parts, Connection: in.cfg.Record.Artifacts.Connection}
@@ -94,7 +97,7 @@ func (in *Instance) flush(ctx context.Context, send func(context.Context) error)
 	if in.parts != nil {
 		storing.Go(func() { parts = in.parts.Flush(ctx) })
 	}
-	if rows = in.journal.Flush(ctx); rows == nil {
+	if rows = in.store.Flush(ctx); rows == nil {
 		rows = send(ctx)
 	}
 	storing.Wait()
@@ -123,6 +126,6 @@ func (in *Instance) drain(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	err := in.journal.Flush(bounded)
+	err := in.store.Flush(bounded)
 	return errors.Join(err, in.warehouse.Close(bounded))
 }

@@ -112,7 +112,7 @@ func fails(e entity.Canonical, err error) step {
 func isDown(e entity.Canonical) step { return fails(e, down) }
 
 // has makes the record something else.
-func has(change func(*record)) step {
+func has(change func(*recorded)) step {
 	return func(b *bench) string {
 		change(b.record)
 		return ""
@@ -136,7 +136,7 @@ func TestDecisions(t *testing.T) {
 		blocked  = safety.StateBlocked
 	)
 	dearer, back := becomes(strava, "price", usd("$52,000")), becomes(strava, "price", usd("$40,000"))
-	gap := has(func(r *record) { r.snap.Gaps = []string{"a gap"} })
+	gap := has(func(r *recorded) { r.snap.Gaps = []string{"a gap"} })
 	content := func(who, content, override string) step {
 		return says(who, safety.Answer{Confirmed: true, Content: content, Override: override})
 	}
@@ -207,8 +207,8 @@ func TestDecisions(t *testing.T) {
 			"check_failed+empty_answer check_failed+empty_answer", pending, 2},
 		{"a missing attribute elsewhere", approvers(1), []step{isDown(strava), becomes(yahoo, "availability", entity.Value{}), overrides("eva"), overrides("tom")}, "check_failed+missing_attribute check_failed+missing_attribute", pending, 2},
 		{"a gap in the record", approvers(1), []step{isDown(strava), gap, overrides("eva"), overrides("tom")}, "check_failed+incomplete_record check_failed+incomplete_record", pending, 2},
-		{"no record", approvers(1), []step{isDown(strava), has(func(r *record) { r.err = errors.New("disk") }), overrides("eva"), overrides("tom")}, "check_failed+store check_failed+store", pending, 2},
-		{"something that nobody can check", approvers(1), []step{isDown(strava), has(func(r *record) { r.snap.Entities = append(r.snap.Entities, thing("Ship", "Nautilus", nil)) }), overrides("eva"), overrides("tom")},
+		{"no record", approvers(1), []step{isDown(strava), has(func(r *recorded) { r.err = errors.New("disk") }), overrides("eva"), overrides("tom")}, "check_failed+store check_failed+store", pending, 2},
+		{"something that nobody can check", approvers(1), []step{isDown(strava), has(func(r *recorded) { r.snap.Entities = append(r.snap.Entities, thing("Ship", "Nautilus", nil)) }), overrides("eva"), overrides("tom")},
 			"check_failed+no_checker check_failed+no_checker", pending, 2},
 		{"overridden, and it is back", approvers(1), []step{isDown(strava), overrides("eva"), overrides("tom"), fails(strava, nil), runs}, "check_failed approved runs", safety.StateExecuting, 3},
 		{"overridden, and it is back and changed", approvers(1), []step{isDown(strava), overrides("eva"), overrides("tom"), fails(strava, nil), dearer, isPermitted}, "check_failed approved drift", blocked, 3},

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -218,7 +218,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 	}
 	c := &clock{now: epoch}
 	b := &bench{
-		t: t, clock: c, ledger: new(ledgertest.MemoryLedger),
+		t: t, clock: c, ledger: new(store.MemoryLedger),
 		record: &recorded{snap: safety.Snapshot{
 			Evidence: entity.Evidence{Entities: entities}, Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		}},

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -27,7 +27,7 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 	p := safety.DefaultPolicy()
 	p.Parallel = 16
 	g, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: new(ledgertest.MemoryLedger), Policy: p,
+		Ledger: new(store.MemoryLedger), Policy: p,
 		Evidence: evidenceFunc(func(context.Context) (safety.Snapshot, error) {
 			return safety.Snapshot{Evidence: entity.Evidence{Entities: things}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}}, nil
 		}),

@@ -32,7 +32,7 @@ var (
 // The long parts of an approval are Args, Entities, NotChosen, Needs, Gaps, Difference and Report.
 // Attach and Transition never decide by them, so an implementation need not read them there.
 //
-// Package internal/ledgertest has the tests of an implementation.
+// Package internal/store/storetest has the tests of an implementation.
 type Ledger interface {
 	// Create stores a new approval. It returns ErrConflict if the approval is not pending or has no
 	// id, if the id exists, or if another approval has the same session, call and run, or replaces

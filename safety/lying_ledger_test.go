@@ -11,12 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func TestMemoryLedger(t *testing.T) {
-	ledgertest.Run(t, func(*testing.T) safety.Ledger { return new(ledgertest.MemoryLedger) })
+	storetest.RunLedger(t, func(*testing.T) safety.Ledger { return new(store.MemoryLedger) })
 }
 
 // altered is a ledger whose answers are changed. What has no function is answered as it is.

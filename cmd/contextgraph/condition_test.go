@@ -11,7 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -47,7 +47,7 @@ func TestConditionsShow(t *testing.T) {
 			"free": {Drift: safety.Changed, Severity: 0.5, Condition: safety.Condition{Operator: safety.AtLeast, Literal: "8"}},
 		}}}
 		guard, err := safety.NewGuard(safety.GuardConfig{
-			Ledger: new(ledgertest.MemoryLedger), Policy: policy,
+			Ledger: new(store.MemoryLedger), Policy: policy,
 			Evidence: oneCluster{entity.Entity{
 				Type: "Cluster", Value: "eu-west", Source: entity.SourceRule, Confidence: 1, SeenAt: time.Now(), Attributes: map[string]entity.Value{"free": number(64)},
 			}},

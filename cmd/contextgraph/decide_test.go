@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -38,7 +38,7 @@ func asking(t *testing.T, change func(*safety.Approval)) (*journal.Journal, safe
 			t.Error(err)
 		}
 	})
-	a := ledgertest.Pending(1)
+	a := storetest.Pending(1)
 	a.ID, a.ConfirmationID, a.Tool, a.Approvers, a.Replaces = "e43c5bd854ffcbba14f1790f4a02761f", "adk-f783f2ad", "deploy", 1, ""
 	a.RequestedAt, a.ExpiresAt = demoNow.Add(-12*time.Minute), demoNow.Add(time.Hour)
 	a.UpdatedAt = a.RequestedAt

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -55,7 +56,7 @@ func (j *journalSource) find(ctx context.Context, s record.Session, after time.T
 	}
 	var found []record.Session
 	for offset := 0; ; offset += pageSize {
-		page, err := j.journal.Sessions(ctx, journal.SessionsQuery{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
+		page, err := j.journal.Sessions(ctx, store.Query{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
 		if err != nil {
 			return nil, err
 		}

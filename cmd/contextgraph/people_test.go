@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -26,7 +26,7 @@ func recordOfPeople(t *testing.T) (overridden, waiting, changed safety.Approval)
 	defer j.Close(t.Context())
 	l := j.Ledger()
 	asked := func(n int) safety.Approval {
-		a := ledgertest.Pending(n)
+		a := storetest.Pending(n)
 		a.Approvers, a.Replaces, a.Requester = 2, "", "bob"
 		a.RequestedAt = demoNow.Add(-time.Hour)
 		a.ExpiresAt, a.UpdatedAt = demoNow.Add(time.Hour), a.RequestedAt

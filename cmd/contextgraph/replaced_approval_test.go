@@ -13,14 +13,14 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // What a request replaces, and what is different, is in its card and in its JSON.
 func TestApprovalThatReplacesAnother(t *testing.T) {
 	t.Chdir(t.TempDir())
-	first, second, third := ledgertest.Pending(1), ledgertest.Pending(2), ledgertest.Pending(3)
+	first, second, third := storetest.Pending(1), storetest.Pending(2), storetest.Pending(3)
 	first.Replaces, first.Chain, first.Difference = "", 0, safety.Difference{}
 	second.Replaces = first.ID
 	second.Difference.Entities = append(second.Difference.Entities, safety.EntityDifference{Type: "Product", Value: "Yahoo", Change: "removed"})

@@ -38,9 +38,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 )
@@ -427,7 +427,7 @@ func TestOpener(t *testing.T) {
 			t.Errorf("Flush() = %v", err)
 		}
 		err = c.Close(ended)
-		if err == nil || errors.Is(err, journal.ErrClosed) {
+		if err == nil || errors.Is(err, store.ErrClosed) {
 			t.Fatalf("Close() = %v", err)
 		}
 		if strings.Contains(err.Error(), "has not returned") {

@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
@@ -89,7 +90,7 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 		return nil, nil, "", err
 	}
 	defer j.Close(context.WithoutCancel(ctx)) // it wrote nothing
-	list, err := j.Sessions(ctx, journal.SessionsQuery{Limit: newestSessions})
+	list, err := j.Sessions(ctx, store.Query{Limit: newestSessions})
 	if err != nil {
 		return nil, nil, "", err
 	}

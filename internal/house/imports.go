@@ -70,12 +70,13 @@ func rules() []rule {
 		},
 
 		// What keeps.
-		{pkg: "internal/journal", imports: "config entity internal/ratelog internal/schema internal/text record safety", link: outside},
+		{pkg: "internal/store", imports: "entity record safety", link: outside + " " + storage},
+		{pkg: "internal/journal", imports: "config entity internal/ratelog internal/schema internal/store internal/text record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
 		// What people look at.
-		{pkg: "internal/inspect", imports: "entity graphsync internal/journal internal/schema record safety", link: outside},
+		{pkg: "internal/inspect", imports: "entity graphsync internal/schema internal/store record safety", link: outside + " " + storage},
 		{pkg: "internal/rowfile", imports: "internal/text record", link: outside + " " + storage},
 		{pkg: "page", imports: "config internal/inspect internal/journal internal/viewer", link: adk + " " + cloud + " database/sql"},
 		{pkg: "internal/answer", imports: "internal/inspect record safety", link: adk + " " + cloud + " database/sql"},
@@ -87,7 +88,7 @@ func rules() []rule {
 			imports: "config entity graphsync internal/journal internal/schema internal/schema/contract internal/text record",
 			link:    outside,
 		},
-		{pkg: "internal/replicate", imports: "internal/journal internal/ratelog internal/schema/wire internal/text record", link: outside},
+		{pkg: "internal/replicate", imports: "internal/journal internal/ratelog internal/schema/wire internal/store internal/text record", link: outside},
 		{
 			pkg:     "internal/bigquery",
 			imports: "bqstream/ask config entity graphsync internal/inspect internal/journal internal/ratelog internal/replicate internal/schema/wire internal/text internal/warehouse record",
@@ -97,12 +98,12 @@ func rules() []rule {
 		// What people call.
 		{
 			pkg:     "internal/setup",
-			imports: "config entity graphsync internal/journal internal/jsonenc internal/offload internal/offload/gcs internal/schema internal/source internal/text internal/underway internal/warehouse plugin record safety",
+			imports: "config entity graphsync internal/jsonenc internal/offload internal/offload/gcs internal/schema internal/source internal/store internal/text internal/underway internal/warehouse plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{
 			pkg:     ".",
-			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup internal/source internal/underway internal/warehouse plugin plugin/gate record safety",
+			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup internal/source internal/store internal/underway internal/warehouse plugin plugin/gate record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
@@ -110,7 +111,7 @@ func rules() []rule {
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
-			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/text",
+			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/store internal/text",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{
@@ -123,7 +124,7 @@ func rules() []rule {
 		{pkg: "internal/flowtest/score", imports: "internal/flowtest", link: dataset},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/text internal/verify internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},
@@ -143,7 +144,7 @@ func rules() []rule {
 		{pkg: "internal/viewertest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "internal/journal/journaltest", tests: true},
-		{pkg: "internal/ledgertest", tests: true},
+		{pkg: "internal/store/storetest", tests: true},
 		{pkg: "tests/...", tests: true},
 	}
 }

@@ -7,12 +7,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -20,14 +19,14 @@ import (
 // NewJournal returns the sessions of a journal, with the word of its ledger. The source
 // must not be used once the journal is closed. Rows that are not written yet are not seen:
 // whoever records in the same process calls Flush first.
-func NewJournal(j *journal.Journal) Source { return &journalSource{j: j, now: time.Now} }
+func NewJournal(j store.Store) Source { return &journalSource{j: j, now: time.Now} }
 
 type journalSource struct {
-	j   *journal.Journal
+	j   store.Store
 	now func() time.Time
 }
 
-func (s *journalSource) Name() string { return "journal " + filepath.Base(s.j.Path()) }
+func (s *journalSource) Name() string { return s.j.Name() }
 
 // Waiting implements [Waiter] by the ledger.
 func (s *journalSource) Waiting(ctx context.Context, now time.Time, limit int) ([]record.Session, error) {
@@ -41,7 +40,7 @@ func (s *journalSource) Find(ctx context.Context, key record.Session) ([]record.
 	if key.ID == "" { // it stands for no session, and not for all
 		return nil, nil
 	}
-	for _, q := range []journal.SessionsQuery{{ID: key.ID}, {Prefix: prefix(key.ID)}} {
+	for _, q := range []store.Query{{ID: key.ID}, {Prefix: prefix(key.ID)}} {
 		q.App, q.User, q.Limit = key.App, key.User, findAtMost
 		list, err := s.j.Sessions(ctx, q)
 		if err != nil {
@@ -80,7 +79,7 @@ func (s *journalSource) Record(ctx context.Context, key record.Session) (Record,
 			return Record{}, err
 		}
 	}
-	if r.Rows, err = s.j.Events(ctx, key); err != nil {
+	if r.Rows, err = store.Events(ctx, s.j, key); err != nil {
 		return Record{}, err
 	}
 	if len(r.Rows) == 0 && len(r.Approvals) == 0 {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -85,23 +85,23 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 
 // some returns the next sessions in which a query looks, behind a place, and whether there may be
 // others. So many are wanted, if the query selects each.
-type some func(ctx context.Context, before int64, wanted int) (list []journal.SessionSummary, more bool, err error)
+type some func(ctx context.Context, before int64, wanted int) (list []store.Session, more bool, err error)
 
 // listed looks in all sessions.
 func (s *journalSource) listed(q *Query) some {
-	return func(ctx context.Context, before int64, wanted int) ([]journal.SessionSummary, bool, error) {
-		list, err := s.j.Sessions(ctx, journal.SessionsQuery{App: q.App, User: q.User, From: q.From, To: q.To, Before: before, Limit: wanted})
+	return func(ctx context.Context, before int64, wanted int) ([]store.Session, bool, error) {
+		list, err := s.j.Sessions(ctx, store.Query{App: q.App, User: q.User, From: q.From, To: q.To, Before: before, Limit: wanted})
 		return list, len(list) == wanted, err
 	}
 }
 
 // found looks in these sessions. Each stays at the place that it had there, also if it goes on.
-func (s *journalSource) found(hits []journal.Summary) some {
-	return func(ctx context.Context, _ int64, wanted int) (list []journal.SessionSummary, more bool, err error) {
+func (s *journalSource) found(hits []store.Summary) some {
+	return func(ctx context.Context, _ int64, wanted int) (list []store.Session, more bool, err error) {
 		next := hits[:min(wanted, len(hits))]
 		hits = hits[len(next):]
 		for _, m := range next {
-			l, found, err := s.j.Session(ctx, m.Session)
+			l, found, err := store.Find(ctx, s.j, m.Session)
 			if err != nil {
 				return nil, false, err
 			}
@@ -123,7 +123,7 @@ type standing struct {
 func (s *standing) selectedBy(q *Query) bool { return q.Selects(&s.Summary) }
 
 // stand returns where sessions stand.
-func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary, now time.Time) ([]standing, error) {
+func (s *journalSource) stand(ctx context.Context, list []store.Session, now time.Time) ([]standing, error) {
 	keys := make([]record.Session, len(list))
 	for i, l := range list {
 		keys[i] = l.Session
@@ -151,7 +151,7 @@ func atOnce(ctx context.Context, n int, f func(ctx context.Context, i int) error
 }
 
 // standOf returns where a session stands. found has its rows and approvals.
-func (s *journalSource) standOf(ctx context.Context, l journal.SessionSummary, found journal.Standing, now time.Time) (standing, error) {
+func (s *journalSource) standOf(ctx context.Context, l store.Session, found store.Standing, now time.Time) (standing, error) {
 	rows := decode(found.Rows)
 	asked := approvalsOf(rows, found.Approvals, now)
 	if slices.ContainsFunc(asked, func(a Approval) bool {
@@ -173,7 +173,7 @@ func (s *journalSource) standOf(ctx context.Context, l journal.SessionSummary, f
 
 // asked returns the requests of a session and its approvals in the ledger, which it reads as a whole.
 func (s *journalSource) asked(ctx context.Context, of record.Session, now time.Time) ([]Approval, []safety.Approval, error) {
-	rows, err := s.j.Events(ctx, of)
+	rows, err := store.Events(ctx, s.j, of)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,7 +185,7 @@ func (s *journalSource) asked(ctx context.Context, of record.Session, now time.T
 }
 
 // summary returns the whole line of a session.
-func (s *journalSource) summary(ctx context.Context, l journal.SessionSummary, stands standing) (Summary, error) {
+func (s *journalSource) summary(ctx context.Context, l store.Session, stands standing) (Summary, error) {
 	rows, err := s.j.Outline(ctx, l.Session)
 	if err != nil {
 		return Summary{}, err

@@ -64,7 +64,7 @@ func TestRulesOfAJournal(t *testing.T) {
 				row(record.ToolStarting, "tool", "", content(m{"tool": "find", "args": m{}})).
 				row(record.EntitiesDeclared, "tool", "", attributes(m{"entities": []m{{"type": "Declared", "value": "y"}}})).
 				row(record.ToolCompleted, "tool", "", content(m{"tool": "find", "result": m{"id": "x"}}))
-			store(t, j, s.rows)
+			put(t, j, s.rows)
 			got, err := inspect.Look(t.Context(), inspect.NewJournal(j), session, at(60))
 			if err != nil {
 				t.Fatal(err)
@@ -109,7 +109,7 @@ func TestWhatModelsFound(t *testing.T) {
 					e.Timestamp, e.TraceID, e.RunID, e.RunSeq = about.Timestamp, about.TraceID, "", 0
 				})
 			j := openJournal(t)
-			store(t, j, s.rows)
+			put(t, j, s.rows)
 			read := slices.Clone(s.rows)
 			for i := range read {
 				read[i].Seq = 0

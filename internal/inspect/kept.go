@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -70,14 +70,14 @@ type view struct {
 	s   *journalSource
 	now time.Time
 	// known are the sessions with a summary that holds now, missing the others, which have so many rows.
-	known, missing []journal.Summary
+	known, missing []store.Summary
 	rows           int64
 }
 
 // look reads the summaries that hold.
 func (s *journalSource) look(ctx context.Context, now time.Time) (*view, error) {
 	v := &view{s: s, now: now}
-	err := s.j.Summaries(ctx, now, func(m journal.Summary) {
+	err := s.j.Summaries(ctx, now, func(m store.Summary) {
 		if m.Known {
 			v.known = append(v.known, m)
 			return
@@ -91,7 +91,7 @@ func (s *journalSource) look(ctx context.Context, now time.Time) (*view, error) 
 // fill reads the sessions without a summary that q selects, and keeps what they come to. Nil selects
 // all. unkept becomes the reason if they cannot be kept.
 func (v *view) fill(ctx context.Context, q *Query, note func(format string, args ...any), unkept *error) error {
-	missing := slices.DeleteFunc(v.missing, func(m journal.Summary) bool { return !q.in(m.Session, m.LastTime) })
+	missing := slices.DeleteFunc(v.missing, func(m store.Summary) bool { return !q.in(m.Session, m.LastTime) })
 	rows := int64(0)
 	for _, m := range missing {
 		rows += m.Events
@@ -99,7 +99,7 @@ func (v *view) fill(ctx context.Context, q *Query, note func(format string, args
 	if rows >= toldRows {
 		note("%d sessions with %d rows have no summary yet: reading them", len(missing), rows)
 	}
-	var unsaved []journal.NewSummary
+	var unsaved []store.NewSummary
 	keep := func() {
 		if *unkept == nil && len(unsaved) > 0 {
 			*unkept = v.s.j.KeepSummaries(ctx, unsaved)
@@ -138,7 +138,7 @@ func (q *Query) in(s record.Session, last int64) bool {
 }
 
 // hits returns the sessions behind a place that a query may select, in their order.
-func (s *journalSource) hits(ctx context.Context, q *Query, before int64) (hits []journal.Summary, err error) {
+func (s *journalSource) hits(ctx context.Context, q *Query, before int64) (hits []store.Summary, err error) {
 	v, err := s.look(ctx, s.now())
 	if err != nil {
 		return nil, err
@@ -149,10 +149,10 @@ func (s *journalSource) hits(ctx context.Context, q *Query, before int64) (hits 
 			hits = append(hits, k)
 		}
 	}
-	hits = slices.DeleteFunc(append(hits, v.missing...), func(m journal.Summary) bool {
+	hits = slices.DeleteFunc(append(hits, v.missing...), func(m store.Summary) bool {
 		return !q.in(m.Session, m.LastTime) || before > 0 && m.LastSeq >= before
 	})
-	slices.SortFunc(hits, func(a, b journal.Summary) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
+	slices.SortFunc(hits, func(a, b store.Summary) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
 	return hits, nil
 }
 
@@ -169,7 +169,7 @@ func (s *journalSource) count(ctx context.Context, q Query, now time.Time, note 
 	if unkept != nil {
 		note("the rows are read each time, because what they come to cannot be kept: %v", unkept)
 	}
-	slices.SortFunc(v.known, func(a, b journal.Summary) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
+	slices.SortFunc(v.known, func(a, b store.Summary) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
 	t := newTotals(s)
 	for _, k := range v.known {
 		if !q.in(k.Session, k.LastTime) {
@@ -185,16 +185,16 @@ func (s *journalSource) count(ctx context.Context, q Query, now time.Time, note 
 }
 
 // entry reads what a session comes to; false if nothing is left of it.
-func (s *journalSource) entry(ctx context.Context, m journal.Summary, now time.Time) (made journal.NewSummary, found bool, err error) {
+func (s *journalSource) entry(ctx context.Context, m store.Summary, now time.Time) (made store.NewSummary, found bool, err error) {
 	of, err := s.j.Stamp(ctx, m.Session)
 	if err != nil {
 		return made, false, err
 	}
-	l, found, err := s.j.Session(ctx, m.Session)
+	l, found, err := store.Find(ctx, s.j, m.Session)
 	if err != nil || !found {
 		return made, false, err
 	}
-	stands, err := s.stand(ctx, []journal.SessionSummary{l}, now)
+	stands, err := s.stand(ctx, []store.Session{l}, now)
 	if err != nil {
 		return made, false, err
 	}
@@ -243,7 +243,7 @@ func (s *journalSource) entry(ctx context.Context, m journal.Summary, now time.T
 	if err != nil {
 		return made, false, fmt.Errorf("the summary of session %s: %w", l.Session.ID, err)
 	}
-	made = journal.NewSummary{Summary: m, Of: of, Until: time.UnixMicro(until)}
+	made = store.NewSummary{Summary: m, Of: of, Until: time.UnixMicro(until)}
 	made.Known, made.Status, made.Line = true, string(stands[0].Status), text
 	made.Words = wordsOf(append([]string{l.Session.ID, l.Session.User, l.Session.App, stands[0].Title}, l.Agents...)...)
 	return made, true, nil

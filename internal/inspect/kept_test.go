@@ -25,6 +25,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -152,7 +153,7 @@ func (r *random) step() string {
 		s := waiting[0]
 		rows := r.pending[s]
 		n := r.IntN(len(rows)) + 1
-		store(r, r.j, rows[:n])
+		put(r, r.j, rows[:n])
 		if r.pending[s] = rows[n:]; n == len(rows) {
 			delete(r.pending, s)
 		}
@@ -194,7 +195,7 @@ func (r *random) step() string {
 			old.rows[i].Timestamp -= 1000 * time.Hour.Microseconds()
 			old.rows[i].EventID = fmt.Sprint(old.session.ID, i)
 		}
-		store(r, r.j, old.rows)
+		put(r, r.j, old.rows)
 		r.open(config.Retention{MaxAge: 2 * time.Hour})
 		<-r.removed
 		r.open(config.Retention{})
@@ -208,7 +209,7 @@ func (r *random) step() string {
 		alter(r, r.path, "DELETE FROM summaries")
 		return "no summaries"
 	case 11:
-		store(r, r.j, nil)
+		put(r, r.j, nil)
 		r.lose()
 		return "a loss"
 	}
@@ -217,7 +218,7 @@ func (r *random) step() string {
 
 // lose notes in the file that a row of a session was lost, as any process does.
 func (r *random) lose() {
-	list, err := r.j.Sessions(r.Context(), journal.SessionsQuery{})
+	list, err := r.j.Sessions(r.Context(), store.Query{})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func count(t *testing.T, path, query string) (n int) {
 // changed behind its back.
 func TestSummariesAreRead(t *testing.T) {
 	j := openJournal(t)
-	store(t, j, sessions(t, 40))
+	put(t, j, sessions(t, 40))
 	src, now := inspect.NewJournal(j), time.Now()
 	want, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
 	if err != nil || want.Rows == 0 {
@@ -386,7 +387,7 @@ func TestSummariesAreRead(t *testing.T) {
 // changed by then.
 func TestSummaryThatComesTooLate(t *testing.T) {
 	j := openJournal(t)
-	store(t, j, sessions(t, 5))
+	put(t, j, sessions(t, 5))
 	src, looks := inspect.NewJournal(j), 0
 	inspect.SetClock(src, func() time.Time {
 		if looks++; looks == 5 { // once before the first session, and after each
@@ -410,7 +411,7 @@ func TestSummaryThatComesTooLate(t *testing.T) {
 // TestSummariesThatCannotBeKept holds that nothing is wrong for lack of them, and that people hear of it.
 func TestSummariesThatCannotBeKept(t *testing.T) {
 	j := openJournal(t)
-	store(t, j, sessions(t, 5))
+	put(t, j, sessions(t, 5))
 	alter(t, j.Path(), "DROP TABLE summaries")
 	alter(t, j.Path(), "CREATE VIEW summaries AS SELECT number AS session, 0 AS last_seq, 0 AS until, '' AS status, x'' AS words, '' AS line FROM sessions WHERE 0")
 	src, notes := inspect.NewJournal(j), ""
@@ -429,7 +430,7 @@ func TestSummariesThatCannotBeKept(t *testing.T) {
 // TestSummariesMadeAtOnce makes the summaries of a journal several times at once.
 func TestSummariesMadeAtOnce(t *testing.T) {
 	j := openJournal(t)
-	store(t, j, sessions(t, 20))
+	put(t, j, sessions(t, 20))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -452,7 +453,7 @@ func TestSummariesMadeAtOnce(t *testing.T) {
 // ended, which no row says.
 func TestRunThatEndsByTime(t *testing.T) {
 	j := openJournal(t)
-	store(t, j, newScript(t).start("r1").row(record.InvocationStarting, "root1", "").rows)
+	put(t, j, newScript(t).start("r1").row(record.InvocationStarting, "root1", "").rows)
 	src, now := inspect.NewJournal(j), epoch
 	inspect.SetClock(src, func() time.Time { return now })
 	for _, tt := range []struct {

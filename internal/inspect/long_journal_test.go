@@ -60,7 +60,7 @@ func longJournal(b *testing.B) *journal.Journal {
 				all = append(all, more)
 			}
 		}
-		store(b, j, all)
+		put(b, j, all)
 	}
 	// Of half of the requests the ledger knows as well; some of them wait.
 	for i := 0; i < longSessions; i += 20 {

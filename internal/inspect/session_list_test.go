@@ -38,7 +38,7 @@ func openJournal(tb testing.TB) *journal.Journal {
 	return j
 }
 
-func store(tb testing.TB, j *journal.Journal, rows []record.Event) {
+func put(tb testing.TB, j *journal.Journal, rows []record.Event) {
 	tb.Helper()
 	for _, e := range rows {
 		e.Seq = 0
@@ -91,7 +91,7 @@ func sessionsFrom(tb testing.TB, first, n int) (rows []record.Event) {
 // sources are the same sessions read from a journal and from rows.
 func sources(t *testing.T, rows []record.Event) map[string]inspect.Source {
 	j := openJournal(t)
-	store(t, j, rows)
+	put(t, j, rows)
 	return map[string]inspect.Source{"journal": inspect.NewJournal(j), "rows": inspect.NewRows("rows", rows)}
 }
 
@@ -244,7 +244,7 @@ func TestRowsExpire(t *testing.T) {
 func TestUnknownToTheLedger(t *testing.T) {
 	j := openJournal(t)
 	s := newScript(t).asks()
-	store(t, j, s.rows)
+	put(t, j, s.rows)
 	err := j.Ledger().Create(t.Context(), safety.Approval{
 		ID: "other", Session: session, CallID: "c0", Tool: "look", RunID: "r0", State: safety.StatePending, RequestedAt: at(1), ExpiresAt: time.Now().Add(time.Hour),
 	})
@@ -328,7 +328,7 @@ func TestFind(t *testing.T) {
 func TestJournalRecord(t *testing.T) {
 	j := openJournal(t)
 	s := newScript(t).asks()
-	store(t, j, s.rows)
+	put(t, j, s.rows)
 	ctx := t.Context()
 	a := safety.Approval{
 		ID: "a-1", Session: session, CallID: "c1", Tool: "buy", Agent: "buyer", RunID: "r1", State: safety.StatePending,

@@ -16,7 +16,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -47,7 +47,7 @@ func FuzzApproval(f *testing.F) {
 	j := openJournal(f, nil)
 	conn := connect(f, j.Path(), sqlite.OpenReadWrite)
 	policy := safety.DefaultPolicy()
-	pending := ledgertest.Pending(0)
+	pending := storetest.Pending(0)
 	allRead(&pending)
 	now := pending.RequestedAt.Add(time.Minute)
 	receipt := record.Receipt{Watermark: 9, RowsRead: 7, Version: "rules"}
@@ -65,7 +65,7 @@ func FuzzApproval(f *testing.F) {
 	f.Fuzz(func(t *testing.T, column uint8, value string) {
 		n++
 		args := map[string]any{"n": float64(n)}
-		a := ledgertest.Pending(n)
+		a := storetest.Pending(n)
 		allRead(&a)
 		a.ArgsDigest, a.Args, err = safety.ArgsDigest(args)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -104,7 +105,7 @@ func TestAgentsAreListedAgain(t *testing.T) {
 	j, other := reopen(t, cfg), reopen(t, cfg)
 	agents := func() []string {
 		t.Helper()
-		list, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+		list, err := j.Sessions(t.Context(), store.Query{})
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}

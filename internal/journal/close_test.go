@@ -18,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 func TestCallsAfterClose(t *testing.T) {
@@ -27,7 +28,7 @@ func TestCallsAfterClose(t *testing.T) {
 	if j.Append(event(testSession, "r", 1, "X")) {
 		t.Error("a closed journal took a row")
 	}
-	if n := j.Stats().Lost[journal.LostClosed]; n != 1 {
+	if n := j.Stats().Lost[store.LostClosed]; n != 1 {
 		t.Errorf("%d rows lost to the closed journal, want 1", n)
 	}
 	calls := map[string]func() error{
@@ -39,7 +40,7 @@ func TestCallsAfterClose(t *testing.T) {
 		"Count":    func() error { _, err := j.Count(t.Context()); return err },
 	}
 	for name, call := range calls {
-		if err := call(); !errors.Is(err, journal.ErrClosed) {
+		if err := call(); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
 		}
 	}
@@ -66,7 +67,7 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 	if !errors.Is(err, journal.ErrUnwritten) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "holds the write lock") {
 		t.Errorf("Close() = %v, want ErrUnwritten and why", err)
 	}
-	if n := j.Stats().Lost[journal.LostUnwritten]; n != 5 || j.Lost(testSession) != 5 {
+	if n := j.Stats().Lost[store.LostUnwritten]; n != 5 || j.Lost(testSession) != 5 {
 		t.Errorf("%d rows counted as unwritten, %d of the session, want 5", n, j.Lost(testSession))
 	}
 	if again := j.Close(t.Context()); !errors.Is(again, journal.ErrUnwritten) {
@@ -114,10 +115,10 @@ func TestCloseConcurrentSafe(t *testing.T) {
 						accepted.Add(1)
 					}
 					if n%7 == 0 {
-						if err := j.Flush(t.Context()); err != nil && !errors.Is(err, journal.ErrClosed) {
+						if err := j.Flush(t.Context()); err != nil && !errors.Is(err, store.ErrClosed) {
 							t.Error(err)
 						}
-						if _, err := j.RowsAfter(t.Context(), testSession, 1<<40); err != nil && !errors.Is(err, journal.ErrClosed) {
+						if _, err := j.RowsAfter(t.Context(), testSession, 1<<40); err != nil && !errors.Is(err, store.ErrClosed) {
 							t.Error(err)
 						}
 					}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -58,7 +58,7 @@ func TestLevels(t *testing.T) {
 			flush(t, j)
 			appendAll(t, j, second) // left for the ledger to commit
 			l := j.Ledger()
-			a := ledgertest.Pending(1)
+			a := storetest.Pending(1)
 			a.ConfirmationID = ""
 			if err := l.Create(t.Context(), a); err != nil {
 				t.Fatal(err)

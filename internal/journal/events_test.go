@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -185,7 +185,7 @@ func TestDuplicateEventIsStoredOnce(t *testing.T) {
 	if s := j.Stats(); s.Accepted != 4 || s.Stored != 2 || s.Duplicates != 2 {
 		t.Errorf("stats %+v: want 4 accepted, 2 stored, 2 duplicates", s)
 	}
-	list, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+	list, err := j.Sessions(t.Context(), store.Query{})
 	if err != nil || len(list) != 1 || list[0].Events != 2 {
 		t.Errorf("Sessions() = %+v, %v, want one with 2 events", list, err)
 	}
@@ -205,19 +205,19 @@ func TestSessions(t *testing.T) {
 	flush(t, j)
 
 	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_000 + n).UTC() }
-	first := journal.SessionSummary{Session: testSession, First: at(2), Last: at(4), LastSeq: 5, Events: 3, Agents: []string{"analyst", "buyer"}}
-	second := journal.SessionSummary{Session: third, First: at(1), Last: at(1), LastSeq: 4, Events: 1, Agents: []string{"buyer"}}
-	last := journal.SessionSummary{Session: other, First: at(1), Last: at(1), LastSeq: 2, Events: 1, Agents: []string{"buyer"}}
+	first := store.Session{Session: testSession, First: at(2), Last: at(4), LastSeq: 5, Events: 3, Agents: []string{"analyst", "buyer"}}
+	second := store.Session{Session: third, First: at(1), Last: at(1), LastSeq: 4, Events: 1, Agents: []string{"buyer"}}
+	last := store.Session{Session: other, First: at(1), Last: at(1), LastSeq: 2, Events: 1, Agents: []string{"buyer"}}
 	tests := []struct {
 		name  string
-		query journal.SessionsQuery
-		want  []journal.SessionSummary
+		query store.Query
+		want  []store.Session
 	}{
-		{"all", journal.SessionsQuery{}, []journal.SessionSummary{first, second, last}},
-		{"page", journal.SessionsQuery{Limit: 1, Offset: 1}, []journal.SessionSummary{second}},
-		{"app", journal.SessionsQuery{App: "shop"}, []journal.SessionSummary{first, last}},
-		{"user", journal.SessionsQuery{App: "shop", User: "bob"}, []journal.SessionSummary{last}},
-		{"none", journal.SessionsQuery{App: "x"}, nil},
+		{"all", store.Query{}, []store.Session{first, second, last}},
+		{"page", store.Query{Limit: 1, Offset: 1}, []store.Session{second}},
+		{"app", store.Query{App: "shop"}, []store.Session{first, last}},
+		{"user", store.Query{App: "shop", User: "bob"}, []store.Session{last}},
+		{"none", store.Query{App: "x"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestSessions(t *testing.T) {
 			}
 		})
 	}
-	for _, q := range []journal.SessionsQuery{{Limit: -1}, {Offset: -1}} {
+	for _, q := range []store.Query{{Limit: -1}, {Offset: -1}} {
 		if _, err := j.Sessions(t.Context(), q); err == nil {
 			t.Errorf("%+v was accepted", q)
 		}

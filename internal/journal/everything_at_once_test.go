@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -122,8 +123,8 @@ func everythingAtOnce(t *testing.T, onFull config.OnFull, locked bool) {
 	if s.Accepted+s.Refused() != offered.Load() || s.Unaccounted() != 0 || s.QueuedRows != 0 {
 		t.Errorf("%d rows offered, stats %+v", offered.Load(), s)
 	}
-	if locked != (s.Lost[journal.LostUnwritten] > 0) {
-		t.Errorf("%d rows lost unwritten", s.Lost[journal.LostUnwritten])
+	if locked != (s.Lost[store.LostUnwritten] > 0) {
+		t.Errorf("%d rows lost unwritten", s.Lost[store.LostUnwritten])
 	}
 	conn := connect(t, j.Path())
 	if n := selectInt(t, conn, "SELECT count(*) FROM agent_events"); uint64(n) != s.Stored {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // OpenImpatient opens a journal that waits for locks only as long as busy.
@@ -27,7 +29,7 @@ func NewWithoutWriter(cfg Config) *Journal {
 }
 
 // QueueStats returns the numbers of the queue alone.
-func (j *Journal) QueueStats() (s Stats) {
+func (j *Journal) QueueStats() (s store.Stats) {
 	j.queue.count(&s)
 	return s
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -112,7 +113,7 @@ func TestDamagedFiles(t *testing.T) {
 			j.Count(ctx)
 			j.Events(ctx, s)
 			j.Ledger().List(ctx, safety.Query{Session: s})
-			j.Sessions(ctx, SessionsQuery{})
+			j.Sessions(ctx, store.Query{})
 			j.Close(ctx)
 		}
 		if ctx.Err() != nil {

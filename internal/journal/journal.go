@@ -4,17 +4,20 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -35,8 +38,6 @@ const closeGrace = 500 * time.Millisecond
 
 // Errors that callers may branch on.
 var (
-	// ErrClosed is returned for work that comes after Close.
-	ErrClosed = errors.New("journal is closed")
 	// ErrUnwritten is returned by Close when rows were lost.
 	ErrUnwritten = errors.New("rows were not written")
 )
@@ -102,10 +103,13 @@ func (c *Config) setDefaults() error {
 	return c.checkRetention()
 }
 
+var _ store.Store = (*Journal)(nil)
+
 // Journal is an open journal file. All methods may be called concurrently.
 type Journal struct {
 	path    string
 	id      string
+	secret  []byte
 	queue   *queue
 	w       *writer
 	readers *readers
@@ -143,7 +147,7 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), conn.Close())
 	}
-	id, err := readID(conn)
+	id, secret, err := identify(conn)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), readers.Close(), conn.Close())
 	}
@@ -153,7 +157,7 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	}
 	queue := newQueue(cfg)
 	w := newWriter(conn, files, queue, cfg, busy)
-	j := &Journal{path: path, id: id, queue: queue, w: w, readers: readers, grace: closeGrace}
+	j := &Journal{path: path, id: id, secret: secret, queue: queue, w: w, readers: readers, grace: closeGrace}
 	go w.run(readers)
 	j.retention = startRetention(j, cfg)
 	return j, nil
@@ -217,6 +221,19 @@ func (j *Journal) Commit(ctx context.Context, eventID string) error {
 func (j *Journal) Lost(s record.Session) int {
 	lost, _ := j.queue.lostOf(s)
 	return lost
+}
+
+// Name describes the journal, for people.
+func (j *Journal) Name() string { return "journal " + filepath.Base(j.path) }
+
+// Secret returns the key that the file was made with.
+func (j *Journal) Secret() []byte { return bytes.Clone(j.secret) }
+
+// Stats returns the counters. It may be called at any time, also after Close.
+func (j *Journal) Stats() store.Stats {
+	s := j.w.counters()
+	j.queue.count(&s)
+	return s
 }
 
 // Close stores what waits, then closes the file. When ctx ends first, one last

@@ -23,7 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -73,7 +73,7 @@ func crashChild(path string) {
 			}
 			fmt.Println("rows", n)
 		case 1:
-			a := ledgertest.Pending(1)
+			a := storetest.Pending(1)
 			a.ID = fmt.Sprintf("%s-%d", run, n)
 			a.CallID = "call-" + a.ID
 			a.ConfirmationID, a.Replaces = "", "replaced-"+a.ID

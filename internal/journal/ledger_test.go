@@ -20,19 +20,20 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func TestLedger(t *testing.T) {
-	ledgertest.Run(t, func(t *testing.T) safety.Ledger { return openJournal(t, nil).Ledger() })
+	storetest.RunLedger(t, func(t *testing.T) safety.Ledger { return openJournal(t, nil).Ledger() })
 }
 
 // approve takes a new approval to the state approved.
 func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 	t.Helper()
-	a := ledgertest.Pending(n)
+	a := storetest.Pending(n)
 	if err := l.Create(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +101,13 @@ func TestHistoryIsAppendOnly(t *testing.T) {
 func TestSessionsShowTheNewestApproval(t *testing.T) {
 	j := openJournal(t, nil)
 	first := approve(t, j.Ledger(), 1)
-	if err := j.Ledger().Create(t.Context(), ledgertest.Pending(2)); err != nil {
+	if err := j.Ledger().Create(t.Context(), storetest.Pending(2)); err != nil {
 		t.Fatal(err)
 	}
 	s := record.Session(first.Session)
 	appendAll(t, j, event(s, "r", 1, record.UserMessageReceived))
 	flush(t, j)
-	list, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+	list, err := j.Sessions(t.Context(), store.Query{})
 	if err != nil || len(list) != 1 || list[0].Approval != string(safety.StatePending) {
 		t.Errorf("Sessions() = %+v, %v, want one with a pending approval", list, err)
 	}
@@ -114,9 +115,9 @@ func TestSessionsShowTheNewestApproval(t *testing.T) {
 
 func TestLedgerWaitsForRows(t *testing.T) {
 	j := openJournal(t, func(c *journal.Config) { c.CommitInterval = time.Hour })
-	s := record.Session(ledgertest.Pending(1).Session)
+	s := record.Session(storetest.Pending(1).Session)
 	appendAll(t, j, event(s, "r", 1, record.UserMessageReceived))
-	if err := j.Ledger().Create(t.Context(), ledgertest.Pending(1)); err != nil {
+	if err := j.Ledger().Create(t.Context(), storetest.Pending(1)); err != nil {
 		t.Fatal(err)
 	}
 	// Whoever sees the approval must see the rows it rests on.
@@ -129,10 +130,10 @@ func TestLedgerAfterClose(t *testing.T) {
 	j := openJournal(t, nil)
 	l := j.Ledger()
 	closeJournal(t, j)
-	if err := l.Create(t.Context(), ledgertest.Pending(1)); !errors.Is(err, journal.ErrClosed) {
+	if err := l.Create(t.Context(), storetest.Pending(1)); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("Create after Close: %v, want ErrClosed", err)
 	}
-	if _, err := safety.Get(t.Context(), l, "x"); !errors.Is(err, journal.ErrClosed) {
+	if _, err := safety.Get(t.Context(), l, "x"); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("Get after Close: %v, want ErrClosed", err)
 	}
 }
@@ -157,7 +158,7 @@ func TestDamagedApprovalIsAnError(t *testing.T) {
 func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
 	const limit = 64 << 10
 	j := openJournal(t, nil)
-	a := ledgertest.Pending(1)
+	a := storetest.Pending(1)
 	seen := a.Entities[0].Seen[0]
 	for range testsize.Rounds(t, 1_000, 10_000) {
 		a.Entities[0].Seen = append(a.Entities[0].Seen, seen)

@@ -22,7 +22,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -53,7 +53,7 @@ var onceArgs = map[string]any{"total": 1.0}
 
 // onceApproval is the request that is answered, the same in every process.
 func onceApproval() (safety.Approval, error) {
-	a := ledgertest.Pending(1)
+	a := storetest.Pending(1)
 	sum, canonical, err := safety.ArgsDigest(onceArgs)
 	if err != nil {
 		return a, err

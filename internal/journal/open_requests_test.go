@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -17,12 +17,12 @@ import (
 func TestOpenRequests(t *testing.T) {
 	j := openJournal(t, nil)
 	l := j.Ledger()
-	now := ledgertest.Pending(0).RequestedAt.Add(time.Minute)
+	now := storetest.Pending(0).RequestedAt.Add(time.Minute)
 	n := 0
 	ask := func(session string, expires time.Time, end safety.ApprovalState) {
 		t.Helper()
 		n++
-		a := ledgertest.Pending(n)
+		a := storetest.Pending(n)
 		a.Session.ID, a.ExpiresAt = session, expires
 		if err := l.Create(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestOpenRequests(t *testing.T) {
 	ask("expired", now.Add(-time.Second), "")
 	ask("rejected", now.Add(time.Hour), safety.StateRejected)
 	ask("blocked", now.Add(time.Hour), safety.StateBlocked)
-	own := ledgertest.Pending(0).Session
+	own := storetest.Pending(0).Session
 	of := func(id string) record.Session { return record.Session{App: own.App, User: own.User, ID: id} }
 	for limit, want := range map[int][]record.Session{10: {of("soon"), of("later")}, 1: {of("soon")}, 0: nil} {
 		got, err := j.OpenRequests(t.Context(), now, limit)

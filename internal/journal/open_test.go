@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -59,7 +60,7 @@ func TestOpenWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
-	if list, err := j.Sessions(t.Context(), journal.SessionsQuery{Limit: 1}); err != nil || len(list) != 1 {
+	if list, err := j.Sessions(t.Context(), store.Query{Limit: 1}); err != nil || len(list) != 1 {
 		t.Fatalf("%d sessions, %v", len(list), err)
 	}
 	if err := j.Close(t.Context()); err != nil {

@@ -5,10 +5,12 @@ package journal
 
 import (
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // counters returns the writer's part of the statistics.
-func (w *writer) counters() Stats {
+func (w *writer) counters() store.Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stats
@@ -58,11 +60,11 @@ func (w *writer) succeeded(res insertResult) {
 // reportDrops tells the log about drops, here rather than in Append, which must not
 // wait for a log.
 func (w *writer) reportDrops() {
-	var s Stats
+	var s store.Stats
 	w.queue.count(&s)
 	var total uint64
 	var attrs []any
-	for _, r := range []LossReason{LostDroppedOldest, LostQueueFull, LostApprovalsFull, LostInvalid} {
+	for _, r := range []store.LossReason{store.LostDroppedOldest, store.LostQueueFull, store.LostApprovalsFull, store.LostInvalid} {
 		if n := s.Lost[r]; n > 0 {
 			total += n
 			attrs = append(attrs, string(r), n)

@@ -20,8 +20,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -88,7 +89,7 @@ func TestOutages(t *testing.T) {
 			add(60, "X")
 			for what, err := range map[string]error{
 				"Flush":     j.Flush(t.Context()),
-				"Create":    j.Ledger().Create(t.Context(), ledgertest.Pending(1)),
+				"Create":    j.Ledger().Create(t.Context(), storetest.Pending(1)),
 				"LastError": j.Stats().LastError,
 			} {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -96,7 +97,7 @@ func TestOutages(t *testing.T) {
 				}
 			}
 			s := j.Stats()
-			if s.Stored != 10 || s.QueuedRows != 100 || s.Lost[journal.LostDroppedOldest] != 131 || s.FailingSince.IsZero() {
+			if s.Stored != 10 || s.QueuedRows != 100 || s.Lost[store.LostDroppedOldest] != 131 || s.FailingSince.IsZero() {
 				t.Errorf("stats %+v: want 10 rows stored, 100 queued, 131 dropped", s)
 			}
 			balance(t, j)
@@ -233,7 +234,7 @@ func TestDamagedInside(t *testing.T) {
 		t.Errorf("Close() = %v, want %v and %q", err, journal.ErrUnwritten, want)
 	}
 	balance(t, j)
-	if n := j.Stats().Lost[journal.LostUnwritten]; n != 2 || j.Lost(testSession) != 2 {
+	if n := j.Stats().Lost[store.LostUnwritten]; n != 2 || j.Lost(testSession) != 2 {
 		t.Errorf("%d rows counted as unwritten, %d of the session, want 2", n, j.Lost(testSession))
 	}
 }

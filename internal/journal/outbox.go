@@ -35,7 +35,7 @@ var (
 // A destination that also gets the graphs of sessions has two positions, each with a lease: see
 // [Outbox.Graphs].
 //
-// All methods may be called concurrently. They return [ErrClosed] after the journal is closed.
+// All methods may be called concurrently. They return [store.ErrClosed] after the journal is closed.
 type Outbox struct {
 	journal *Journal
 	name    string

@@ -18,16 +18,17 @@ import (
 // when the file is created. A copy of the file has the same.
 func (j *Journal) ID() string { return j.id }
 
-// readID returns the id that stands in the file.
-func readID(conn *sqlite.Conn) (id string, err error) {
+// identify returns the id and the secret that stand in the file.
+func identify(conn *sqlite.Conn) (id string, secret []byte, err error) {
 	err = query(conn, selectJournalSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-		id = stmt.ColumnText(0)
+		id, secret = stmt.ColumnText(0), make([]byte, stmt.ColumnLen(1))
+		stmt.ColumnBytes(1, secret)
 		return nil
 	})
-	if err == nil && id == "" {
-		err = errors.New("the file has no id: somebody changed it by hand")
+	if err == nil && (id == "" || len(secret) == 0) {
+		err = errors.New("the file has no id or no secret: somebody changed it by hand")
 	}
-	return id, err
+	return id, secret, err
 }
 
 // LastSeq returns the greatest number of a committed row, 0 when there is none. A

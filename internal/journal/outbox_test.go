@@ -21,6 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -305,7 +306,7 @@ func TestOutboxOfAClosedJournal(t *testing.T) {
 	stop := j.Outbox(dataset).Changed(make(chan struct{}))
 	closeJournal(t, j)
 	for name, err := range everyCall(t.Context(), j) {
-		if !errors.Is(err, journal.ErrClosed) {
+		if !errors.Is(err, store.ErrClosed) {
 			t.Errorf("%s: %v, want ErrClosed", name, err)
 		}
 	}

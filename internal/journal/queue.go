@@ -10,6 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -49,7 +50,7 @@ type queue struct {
 
 	accepted, stored, duplicates, commits uint64
 
-	lost      map[LossReason]uint64
+	lost      map[store.LossReason]uint64
 	bySession map[record.Session]int
 	elsewhere int // losses of sessions that bySession has no room for
 	// unsaved is the part of bySession that the file does not know of.
@@ -68,7 +69,7 @@ func newQueue(cfg Config) *queue {
 		// Half of a small queue: the other half fills while the group is stored.
 		group:     tally{max(1, min(group.rows, cfg.QueueRows/2)), max(1, min(group.bytes, int64(cfg.QueueBytes)/2))},
 		wake:      make(chan struct{}, 1),
-		lost:      make(map[LossReason]uint64),
+		lost:      make(map[store.LossReason]uint64),
 		bySession: make(map[record.Session]int),
 		unsaved:   make(map[record.Session]int),
 	}
@@ -80,7 +81,7 @@ func (q *queue) put(e *record.Event) bool {
 	approval := schema.IsApproval(e.EventType)
 	q.mu.Lock()
 	reason := q.admit(e, size, approval)
-	if reason == LostQueueFull && q.onFull == config.Block && size <= q.max.bytes {
+	if reason == store.LostQueueFull && q.onFull == config.Block && size <= q.max.bytes {
 		reason = q.await(e, size)
 	}
 	if reason != "" {
@@ -114,20 +115,20 @@ func (q *queue) complete(t tally) bool {
 
 // admit returns why there is no place for e, "" when there is one. With drop_oldest
 // it makes the place. The caller holds mu.
-func (q *queue) admit(e *record.Event, size int64, approval bool) LossReason {
+func (q *queue) admit(e *record.Event, size int64, approval bool) store.LossReason {
 	switch {
 	case e.EventID == "" || e.EventType == "" || e.Status == "":
-		return LostInvalid
+		return store.LostInvalid
 	case q.closed:
-		return LostClosed
+		return store.LostClosed
 	case q.fits(size, 1), q.onFull == config.DropOldest && q.makeRoom(size):
 		return ""
 	case !approval:
-		return LostQueueFull
+		return store.LostQueueFull
 	case q.fits(size, approvalRoom):
 		return ""
 	default:
-		return LostApprovalsFull
+		return store.LostApprovalsFull
 	}
 }
 
@@ -159,7 +160,7 @@ func (q *queue) makeRoom(size int64) bool {
 		if approval {
 			q.kept.push(e, n, true, &q.free)
 		} else {
-			q.lose(LostDroppedOldest, e)
+			q.lose(store.LostDroppedOldest, e)
 		}
 		q.waiting.pop(n, approval, &q.free)
 	}
@@ -168,7 +169,7 @@ func (q *queue) makeRoom(size int64) bool {
 
 // await waits until there is room for e, but at most the timeout. The caller holds
 // mu, which is free during the wait.
-func (q *queue) await(e *record.Event, size int64) LossReason {
+func (q *queue) await(e *record.Event, size int64) store.LossReason {
 	timer := time.NewTimer(q.timeout)
 	defer timer.Stop()
 	q.blocked++
@@ -186,7 +187,7 @@ func (q *queue) await(e *record.Event, size int64) LossReason {
 			late = true
 		}
 		q.mu.Lock()
-		if reason := q.admit(e, size, false); reason != LostQueueFull || late {
+		if reason := q.admit(e, size, false); reason != store.LostQueueFull || late {
 			return reason
 		}
 	}
@@ -202,7 +203,7 @@ func (q *queue) vacate() {
 }
 
 // lose counts one row that will not be stored. The caller holds mu.
-func (q *queue) lose(r LossReason, e *record.Event) {
+func (q *queue) lose(r store.LossReason, e *record.Event) {
 	q.lost[r]++
 	s := e.Session()
 	if n, ok := q.bySession[s]; ok || len(q.bySession) < lostSessions {
@@ -275,7 +276,7 @@ func (q *queue) release(done []*segment, res insertResult) {
 		q.commits++
 	}
 	for _, e := range res.rejected {
-		q.lose(LostRejected, e)
+		q.lose(store.LostRejected, e)
 	}
 	for _, s := range done {
 		q.held.sub(s.all)
@@ -294,7 +295,7 @@ func (q *queue) release(done []*segment, res insertResult) {
 }
 
 // abandon counts every row of held as lost for reason r and returns how many.
-func (q *queue) abandon(held []*segment, r LossReason) int {
+func (q *queue) abandon(held []*segment, r store.LossReason) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := 0
@@ -329,7 +330,7 @@ func (q *queue) lostOf(s record.Session) (lost, unsaved int) {
 }
 
 // count adds the numbers of the queue to s.
-func (q *queue) count(s *Stats) {
+func (q *queue) count(s *store.Stats) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s.Accepted, s.Stored, s.Duplicates, s.Commits = q.accepted, q.stored, q.duplicates, q.commits

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -34,7 +35,7 @@ func TestQueueBounds(t *testing.T) {
 		done = record.HITLConfirmationRequestCompleted
 		wcc  = record.WorldChangeCheck
 	)
-	type lost = map[journal.LossReason]uint64
+	type lost = map[store.LossReason]uint64
 	small := func(types ...string) (rows []record.Event) {
 		for i, typ := range types {
 			rows = append(rows, event(testSession, "r", int64(i+1), typ))
@@ -49,34 +50,34 @@ func TestQueueBounds(t *testing.T) {
 		lost lost
 	}{
 		{"rows, oldest dropped", journal.Config{QueueRows: 3}, small(tool, tool, tool, tool, tool),
-			[]int64{3, 4, 5}, lost{journal.LostDroppedOldest: 2}},
+			[]int64{3, 4, 5}, lost{store.LostDroppedOldest: 2}},
 		{"rows, newest dropped", journal.Config{QueueRows: 3, Journal: config.Journal{OnFull: config.Block}, BlockTimeout: 1}, small(tool, tool, tool, tool, tool),
-			[]int64{1, 2, 3}, lost{journal.LostQueueFull: 2}},
+			[]int64{1, 2, 3}, lost{store.LostQueueFull: 2}},
 		{"bytes, oldest dropped", journal.Config{Journal: config.Journal{QueueBytes: 12 << 10}},
 			[]record.Event{sized(1, tool, 5000), sized(2, tool, 5000), sized(3, tool, 5000), sized(4, tool, 5000)},
-			[]int64{3, 4}, lost{journal.LostDroppedOldest: 2}},
+			[]int64{3, 4}, lost{store.LostDroppedOldest: 2}},
 		{"one large row for several small ones", journal.Config{Journal: config.Journal{QueueBytes: 12 << 10}},
 			[]record.Event{sized(1, tool, 2000), sized(2, tool, 2000), sized(3, tool, 2000), sized(4, tool, 8000)},
-			[]int64{3, 4}, lost{journal.LostDroppedOldest: 2}},
+			[]int64{3, 4}, lost{store.LostDroppedOldest: 2}},
 		{"a row larger than the queue drops no other", journal.Config{Journal: config.Journal{QueueBytes: 4 << 10}},
 			[]record.Event{sized(1, tool, 100), sized(2, tool, 5000), sized(3, tool, 100)},
-			[]int64{1, 3}, lost{journal.LostQueueFull: 1}},
+			[]int64{1, 3}, lost{store.LostQueueFull: 1}},
 		{"a row larger than the queue does not wait", journal.Config{Journal: config.Journal{QueueBytes: 4 << 10, OnFull: config.Block}, BlockTimeout: time.Hour},
 			[]record.Event{sized(1, tool, 100), sized(2, tool, 5000), sized(3, tool, 100)},
-			[]int64{1, 3}, lost{journal.LostQueueFull: 1}},
+			[]int64{1, 3}, lost{store.LostQueueFull: 1}},
 		{"approval rows stay, in order", journal.Config{QueueRows: 4}, small(hitl, tool, tool, done, tool, tool, wcc, tool),
-			[]int64{1, 4, 7, 8}, lost{journal.LostDroppedOldest: 4}},
+			[]int64{1, 4, 7, 8}, lost{store.LostDroppedOldest: 4}},
 		{"approval rows go beyond the bounds", journal.Config{QueueRows: 3}, small(hitl, hitl, hitl, hitl, tool, hitl),
-			[]int64{1, 2, 3, 4, 6}, lost{journal.LostQueueFull: 1}},
+			[]int64{1, 2, 3, 4, 6}, lost{store.LostQueueFull: 1}},
 		{"but not for ever", journal.Config{QueueRows: 2}, small(hitl, hitl, hitl, hitl, hitl, tool),
-			[]int64{1, 2, 3, 4}, lost{journal.LostApprovalsFull: 1, journal.LostQueueFull: 1}},
+			[]int64{1, 2, 3, 4}, lost{store.LostApprovalsFull: 1, store.LostQueueFull: 1}},
 		{"nor in bytes", journal.Config{Journal: config.Journal{QueueBytes: 4 << 10}},
 			[]record.Event{sized(1, hitl, 3000), sized(2, wcc, 3000), sized(3, done, 3000)},
-			[]int64{1, 2}, lost{journal.LostApprovalsFull: 1}},
+			[]int64{1, 2}, lost{store.LostApprovalsFull: 1}},
 		{"an approval row does not wait", journal.Config{QueueRows: 2, Journal: config.Journal{OnFull: config.Block}, BlockTimeout: time.Hour},
 			small(tool, tool, hitl, wcc), []int64{1, 2, 3, 4}, nil},
 		{"telemetry makes room for an approval row", journal.Config{QueueRows: 2}, small(tool, tool, hitl),
-			[]int64{2, 3}, lost{journal.LostDroppedOldest: 1}},
+			[]int64{2, 3}, lost{store.LostDroppedOldest: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -268,7 +269,7 @@ func TestCloseFreesBlockedAppends(t *testing.T) {
 		wg.Wait()
 	})
 	<-closed
-	if n := j.Stats().Lost[journal.LostClosed]; n != 1 {
+	if n := j.Stats().Lost[store.LostClosed]; n != 1 {
 		t.Errorf("%d rows counted as late, want 1", n)
 	}
 }

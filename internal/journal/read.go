@@ -11,6 +11,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -18,7 +19,7 @@ import (
 // when each of them began.
 func (j *Journal) read(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
 	if isClosed(j.w.closing) {
-		return fmt.Errorf("journal: %s: %w", what, ErrClosed)
+		return fmt.Errorf("journal: %s: %w", what, store.ErrClosed)
 	}
 	err := j.readers.with(ctx, fn)
 	switch {
@@ -27,7 +28,7 @@ func (j *Journal) read(ctx context.Context, what string, fn func(*sqlite.Conn) e
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case isClosed(j.w.closing):
-		err = ErrClosed
+		err = store.ErrClosed
 	}
 	return fmt.Errorf("journal: %s: %w", what, explain(err))
 }

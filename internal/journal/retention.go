@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // MinIdle is the shortest time without a row after which retention removes a session, whatever the
@@ -278,7 +279,7 @@ func (r *retention) countHeld(h held) {
 
 // tell notes how a sweep ended. The log hears of an outage once.
 func (r *retention) tell(ctx context.Context, err error) {
-	if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+	if ctx.Err() != nil || errors.Is(err, store.ErrClosed) {
 		return // Close cut the sweep short
 	}
 	w := r.journal.w

@@ -25,7 +25,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -56,7 +57,7 @@ func sweep(tb testing.TB, j *journal.Journal, cfg config.Retention) {
 // listed returns the ids of the sessions that the journal lists.
 func listed(tb testing.TB, j *journal.Journal) []string {
 	tb.Helper()
-	list, err := j.Sessions(tb.Context(), journal.SessionsQuery{Limit: 1 << 20})
+	list, err := j.Sessions(tb.Context(), store.Query{Limit: 1 << 20})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -157,11 +158,11 @@ func TestRetentionBySize(t *testing.T) {
 }
 
 // paths leads an approval to every state.
-var paths = ledgertest.Paths()
+var paths = storetest.Paths()
 
 // openApproval returns a pending approval that has not expired at sweepTime.
 func openApproval(n int) safety.Approval {
-	a := ledgertest.Pending(n)
+	a := storetest.Pending(n)
 	a.ExpiresAt = sweepTime.Add(time.Hour)
 	return a
 }
@@ -286,11 +287,11 @@ func TestRemovedSessionGoesOn(t *testing.T) {
 	appendAll(t, j, next...)
 	flush(t, j)
 	wantLosses(t, j, testSession, "5 rows of this session were removed by retention")
-	list, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+	list, err := j.Sessions(t.Context(), store.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []journal.SessionSummary{{
+	want := []store.Session{{
 		Session: testSession, LastSeq: 7, Events: 2, Agents: []string{"buyer"},
 		First: time.UnixMicro(next[0].Timestamp).UTC(), Last: time.UnixMicro(next[1].Timestamp).UTC(),
 	}}
@@ -337,7 +338,7 @@ func TestRetentionFailsMidway(t *testing.T) {
 	if err := j.Sweep(t.Context(), config.Retention{MaxSize: 1 << 40}, sweepTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	list, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+	list, err := j.Sessions(t.Context(), store.Query{})
 	if err != nil || len(list) != 1 || list[0].Events != 3 || !list[0].First.After(sweepTime.Add(-2*time.Minute)) || list[0].Agents == nil {
 		t.Errorf("sessions %+v, %v: want the new rows of one", list, err)
 	}

@@ -108,7 +108,7 @@ func TestCreateSchema(t *testing.T) {
 		if err := createSchema(conn, path); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readID(conn)
+		got, _, err := identify(conn)
 		if err != nil || id != "" && got != id {
 			t.Errorf("id %q, %v, want %q", got, err, id)
 		}

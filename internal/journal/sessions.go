@@ -8,52 +8,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// SessionsQuery selects sessions. The zero value selects the newest 100.
-type SessionsQuery struct {
-	// App, User and ID select the sessions of one application, of one user and with one id;
-	// empty selects all.
-	App  string
-	User string
-	ID   string
-	// Prefix selects the sessions with an id that begins with it; empty selects all.
-	Prefix string
-	// From and To bound the time of the latest row: From <= t < To. Zero is unbounded.
-	From, To time.Time
-	// Before selects the sessions with a smaller LastSeq. Use it for the next page: unlike Offset,
-	// it costs nothing far down, and new rows do not move anything. 0 selects all.
-	Before int64
-	// After selects the sessions with a greater LastSeq, which have new rows. 0 selects all.
-	After int64
-	// Limit is the greatest number of sessions to return. Default 100.
-	Limit int
-	// Offset is the number of sessions to skip.
-	Offset int
-}
-
-// SessionSummary is one line of the list of sessions.
-type SessionSummary struct {
-	Session record.Session
-	// First and Last are the times of the earliest and the latest row.
-	First, Last time.Time
-	// LastSeq is the Seq of the row stored last.
-	LastSeq int64
-	Events  int64
-	// Agents are the names of the agents that acted, sorted.
-	Agents []string
-	// Approval is the state of the approval asked for last; empty when there is none.
-	Approval string
-}
-
 // Sessions lists sessions, the one with the newest row first.
-func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSummary, error) {
+func (j *Journal) Sessions(ctx context.Context, q store.Query) ([]store.Session, error) {
 	if min(q.Before, q.After) < 0 || q.Limit < 0 || q.Offset < 0 {
 		return nil, fmt.Errorf("journal: list sessions: limit %d, offset %d, before %d, after %d: none may be negative", q.Limit, q.Offset, q.Before, q.After)
 	}
@@ -63,7 +27,7 @@ func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSumma
 	if q.Before == 0 {
 		q.Before = math.MaxInt64
 	}
-	var list []SessionSummary
+	var list []store.Session
 	err := j.read(ctx, "list sessions", func(conn *sqlite.Conn) error {
 		return query(conn, selectSessionsSQL, func(b *binder) {
 			b.text(q.App, q.User)
@@ -82,8 +46,8 @@ func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSumma
 	return list, err
 }
 
-func scanSummary(stmt *sqlite.Stmt) (SessionSummary, error) {
-	s := SessionSummary{
+func scanSummary(stmt *sqlite.Stmt) (store.Session, error) {
+	s := store.Session{
 		Session:  record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
 		First:    columnTime(stmt, 3),
 		Last:     columnTime(stmt, 4),
@@ -98,7 +62,7 @@ func scanSummary(stmt *sqlite.Stmt) (SessionSummary, error) {
 }
 
 // Session returns a session as it is now. found is false if nothing is left of it.
-func (j *Journal) Session(ctx context.Context, s record.Session) (is SessionSummary, found bool, err error) {
+func (j *Journal) Session(ctx context.Context, s record.Session) (is store.Session, found bool, err error) {
 	err = j.read(ctx, "look up a session", func(conn *sqlite.Conn) error {
 		return query(conn, selectSessionSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) (err error) {
 			found = true
@@ -129,21 +93,10 @@ func (j *Journal) Requested(ctx context.Context, of record.Session, prefix strin
 	return list, err
 }
 
-// Standing has the subject of a session and its status.
-type Standing struct {
-	// Rows are the messages of the user, the requests to humans, the answers and the checks, in the
-	// order of recording. Messages have no attributes, and checks no content. Requests and answers
-	// have content only if Approvals is empty.
-	Rows []record.Event
-	// Approvals are those of the ledger, oldest first, without entities, arguments, report and the
-	// other long parts.
-	Approvals []safety.Approval
-}
-
 // Standings returns where sessions stand, in their order. It reads no other rows of them
 // than it returns.
-func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]Standing, error) {
-	out := make([]Standing, len(sessions))
+func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]store.Standing, error) {
+	out := make([]store.Standing, len(sessions))
 	err := j.read(ctx, "look where sessions stand", func(conn *sqlite.Conn) error {
 		for i, s := range sessions {
 			list, err := listApprovals(conn, safety.Query{Session: s, Brief: true})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -24,21 +24,21 @@ func TestSessionsSelected(t *testing.T) {
 	flush(t, j)
 	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_000 + n).UTC() }
 	tests := map[string]struct {
-		query journal.SessionsQuery
+		query store.Query
 		want  []int64 // LastSeq
 	}{
-		"id":            {journal.SessionsQuery{ID: "s-1"}, []int64{4, 3}},
-		"id and user":   {journal.SessionsQuery{ID: "s-1", User: "ann"}, []int64{3}},
-		"no such id":    {journal.SessionsQuery{ID: "s-"}, nil},
-		"prefix":        {journal.SessionsQuery{Prefix: "s-", User: "ann"}, []int64{5, 3, 1}},
-		"prefix, whole": {journal.SessionsQuery{Prefix: "s-1"}, []int64{4, 3}},
-		"no prefix":     {journal.SessionsQuery{Prefix: "S-"}, nil},
-		"from":          {journal.SessionsQuery{From: at(5)}, []int64{6, 5}},
-		"to":            {journal.SessionsQuery{To: at(2)}, []int64{1}},
-		"from, to":      {journal.SessionsQuery{From: at(2), To: at(4)}, []int64{3, 2}},
-		"before":        {journal.SessionsQuery{Before: 3}, []int64{2, 1}},
-		"before, limit": {journal.SessionsQuery{Before: 5, Limit: 2}, []int64{4, 3}},
-		"before, user":  {journal.SessionsQuery{Before: 5, User: "ann"}, []int64{3, 1}},
+		"id":            {store.Query{ID: "s-1"}, []int64{4, 3}},
+		"id and user":   {store.Query{ID: "s-1", User: "ann"}, []int64{3}},
+		"no such id":    {store.Query{ID: "s-"}, nil},
+		"prefix":        {store.Query{Prefix: "s-", User: "ann"}, []int64{5, 3, 1}},
+		"prefix, whole": {store.Query{Prefix: "s-1"}, []int64{4, 3}},
+		"no prefix":     {store.Query{Prefix: "S-"}, nil},
+		"from":          {store.Query{From: at(5)}, []int64{6, 5}},
+		"to":            {store.Query{To: at(2)}, []int64{1}},
+		"from, to":      {store.Query{From: at(2), To: at(4)}, []int64{3, 2}},
+		"before":        {store.Query{Before: 3}, []int64{2, 1}},
+		"before, limit": {store.Query{Before: 5, Limit: 2}, []int64{4, 3}},
+		"before, user":  {store.Query{Before: 5, User: "ann"}, []int64{3, 1}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestSessionsSelected(t *testing.T) {
 			}
 		})
 	}
-	if _, err := j.Sessions(t.Context(), journal.SessionsQuery{Before: -1}); err == nil {
+	if _, err := j.Sessions(t.Context(), store.Query{Before: -1}); err == nil {
 		t.Error("a negative number was accepted")
 	}
 }

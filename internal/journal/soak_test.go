@@ -13,6 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -125,7 +126,7 @@ func readSessions(b *testing.B, j *journal.Journal) (stop func() int64) {
 				}
 			}
 			if err == nil && reads%100 == 0 {
-				_, err = j.Sessions(b.Context(), journal.SessionsQuery{})
+				_, err = j.Sessions(b.Context(), store.Query{})
 			}
 			if err != nil {
 				done <- err

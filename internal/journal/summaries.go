@@ -10,30 +10,16 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Summary is what a session comes to, made of its rows and approvals by whoever lists sessions.
-type Summary struct {
-	Session record.Session
-	// LastSeq, LastTime (in microseconds) and Events are those of the rows now.
-	LastSeq, LastTime, Events int64
-	// Known says that the rest is on record and holds. Without it the rest is empty.
-	Known  bool
-	Status string
-	// Words and Line are for whoever made them.
-	Words, Line []byte
-}
-
-// Stamp is the state of a session: as long as it stays the same, so do its rows and its approvals.
-type Stamp struct{ LastSeq, Events, Lost, Steps int64 }
-
 // Summaries calls each with every session with rows, and with what is known of it at the time now, all
 // at one moment. It reads no row.
-func (j *Journal) Summaries(ctx context.Context, now time.Time, each func(Summary)) error {
+func (j *Journal) Summaries(ctx context.Context, now time.Time, each func(store.Summary)) error {
 	return j.read(ctx, "read the summaries of sessions", func(conn *sqlite.Conn) error {
 		return query(conn, selectSummariesSQL, func(b *binder) { b.time(now) }, func(stmt *sqlite.Stmt) error {
-			s := Summary{
+			s := store.Summary{
 				Session: record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
 				LastSeq: stmt.ColumnInt64(3), LastTime: stmt.ColumnInt64(4), Events: stmt.ColumnInt64(5),
 				Known: !stmt.ColumnIsNull(8),
@@ -51,7 +37,7 @@ func (j *Journal) Summaries(ctx context.Context, now time.Time, each func(Summar
 }
 
 // Stamp returns the state of a session: before its rows are read for a summary.
-func (j *Journal) Stamp(ctx context.Context, s record.Session) (stamp Stamp, err error) {
+func (j *Journal) Stamp(ctx context.Context, s record.Session) (stamp store.Stamp, err error) {
 	err = j.read(ctx, "look at the state of a session", func(conn *sqlite.Conn) (err error) {
 		stamp, err = stampOf(conn, s)
 		return err
@@ -60,26 +46,16 @@ func (j *Journal) Stamp(ctx context.Context, s record.Session) (stamp Stamp, err
 }
 
 // stampOf returns the state of a session; the zero value if nothing is known of it.
-func stampOf(conn *sqlite.Conn, s record.Session) (stamp Stamp, err error) {
+func stampOf(conn *sqlite.Conn, s record.Session) (stamp store.Stamp, err error) {
 	err = query(conn, selectStampSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
-		stamp = Stamp{LastSeq: stmt.ColumnInt64(0), Events: stmt.ColumnInt64(1), Lost: stmt.ColumnInt64(2), Steps: stmt.ColumnInt64(3)}
+		stamp = store.Stamp{LastSeq: stmt.ColumnInt64(0), Events: stmt.ColumnInt64(1), Lost: stmt.ColumnInt64(2), Steps: stmt.ColumnInt64(3)}
 		return nil
 	})
 	return stamp, err
 }
 
-// NewSummary is a summary to keep.
-type NewSummary struct {
-	Summary
-	// Of is the state of the session from before its rows were read. If it is another one by now, the
-	// summary is not kept.
-	Of Stamp
-	// Until is when the summary ceases to hold.
-	Until time.Time
-}
-
 // KeepSummaries stores summaries in one transaction, which need not be on the disk when it returns.
-func (j *Journal) KeepSummaries(ctx context.Context, list []NewSummary) error {
+func (j *Journal) KeepSummaries(ctx context.Context, list []store.NewSummary) error {
 	err := j.w.doAt(ctx, syncNormal, func(conn *sqlite.Conn) error {
 		for _, s := range list {
 			now, err := stampOf(conn, s.Session)

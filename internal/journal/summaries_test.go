@@ -11,6 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -18,7 +19,7 @@ import (
 func known(t *testing.T, j *journal.Journal, now time.Time) map[string]string {
 	t.Helper()
 	lines := make(map[string]string)
-	err := j.Summaries(t.Context(), now, func(s journal.Summary) { lines[s.Session.ID] = string(s.Line) })
+	err := j.Summaries(t.Context(), now, func(s store.Summary) { lines[s.Session.ID] = string(s.Line) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestSummaries(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var list []journal.NewSummary
+			var list []store.NewSummary
 			for _, id := range []string{"a", "b"} {
 				list = append(list, summaryOf(t, j, id))
 			}
@@ -117,14 +118,14 @@ func TestSummaries(t *testing.T) {
 }
 
 // summaryOf returns a summary of a session as it is now, for an hour.
-func summaryOf(t *testing.T, j *journal.Journal, id string) journal.NewSummary {
+func summaryOf(t *testing.T, j *journal.Journal, id string) store.NewSummary {
 	t.Helper()
 	stamp, err := j.Stamp(t.Context(), named(id))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return journal.NewSummary{
-		Summary: journal.Summary{Session: named(id), Status: "none", Words: []byte{0, 1}, Line: []byte("line")},
+	return store.NewSummary{
+		Summary: store.Summary{Session: named(id), Status: "none", Words: []byte{0, 1}, Line: []byte("line")},
 		Of:      stamp, Until: sweepTime.Add(time.Hour),
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -51,7 +51,7 @@ func step(s record.Session, n int64, typ, span, parent string) record.Event {
 
 // The views show the steps of a session, which contains which, and the things that a request rests on.
 func TestViews(t *testing.T) {
-	a := ledgertest.Pending(1)
+	a := storetest.Pending(1)
 	other := a.Entities[0]
 	other.Key, other.Type, other.Value, other.ArtifactURI = "other", "A:B%", "50%: off", ""
 	a.Entities = append(a.Entities, other)
@@ -113,7 +113,7 @@ func TestViews(t *testing.T) {
 // does not hold what it should is no error.
 func TestViewsOfRowsAlone(t *testing.T) {
 	j := openJournal(t, nil)
-	a := ledgertest.Pending(1)
+	a := storetest.Pending(1)
 	if err := j.Ledger().Create(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -42,7 +43,7 @@ func TestRejectedRow(t *testing.T) {
 	appendAll(t, j, event(testSession, "r", 1, "X"), event(testSession, "r", 2, "POISON"), event(testSession, "r", 3, "X"))
 	flush(t, j)
 	s := j.Stats()
-	if s.Stored != 2 || s.Lost[journal.LostRejected] != 1 || s.QueuedRows != 0 || j.Lost(testSession) != 1 {
+	if s.Stored != 2 || s.Lost[store.LostRejected] != 1 || s.QueuedRows != 0 || j.Lost(testSession) != 1 {
 		t.Errorf("stats %+v, %d lost of the session: want 2 stored, 1 rejected", s, j.Lost(testSession))
 	}
 	if !strings.Contains(log.String(), "poison") {
@@ -63,7 +64,7 @@ func TestFailureMidway(t *testing.T) {
 	if n, err := j.Count(t.Context()); err != nil || n != 0 {
 		t.Errorf("Count() = %d, %v: half of a transaction is stored", n, err)
 	}
-	if err := j.Ledger().Create(t.Context(), ledgertest.Pending(1)); err == nil {
+	if err := j.Ledger().Create(t.Context(), storetest.Pending(1)); err == nil {
 		t.Error("an approval was stored before the rows it rests on")
 	}
 	alter(t, j, "ALTER TABLE away RENAME TO sessions")
@@ -149,7 +150,7 @@ func TestCloseLeavesAStuckWriter(t *testing.T) {
 	if err := j.Close(t.Context()); !errors.Is(err, journal.ErrUnwritten) {
 		t.Errorf("Close() = %v, want ErrUnwritten", err)
 	}
-	if n := j.Stats().Lost[journal.LostUnwritten]; n != 1 {
+	if n := j.Stats().Lost[store.LostUnwritten]; n != 1 {
 		t.Errorf("%d rows counted as unwritten, want 1", n)
 	}
 }
@@ -162,7 +163,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	if _, err := j.Events(ctx, testSession); !errors.Is(err, cause) {
 		t.Errorf("Events() = %v, want %v", err, cause)
 	}
-	a := ledgertest.Pending(1)
+	a := storetest.Pending(1)
 	if err := j.Ledger().Create(ctx, a); !errors.Is(err, cause) {
 		t.Errorf("Create() = %v, want %v", err, cause)
 	}
@@ -182,7 +183,7 @@ func TestLedgerFailures(t *testing.T) {
 	} {
 		t.Run(tt.step+" "+tt.broken, func(t *testing.T) {
 			j := openJournal(t, nil)
-			l, a := j.Ledger(), ledgertest.Pending(1)
+			l, a := j.Ledger(), storetest.Pending(1)
 			if err := l.Create(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +202,7 @@ func TestLedgerFailures(t *testing.T) {
 			alter(t, j, "CREATE TRIGGER broken BEFORE "+tt.broken+" BEGIN SELECT raise(ABORT, 'broken'); END")
 			var err error
 			if tt.step == "create" {
-				err = l.Create(t.Context(), ledgertest.Pending(2))
+				err = l.Create(t.Context(), storetest.Pending(2))
 			} else {
 				from := []safety.ApprovalState{safety.StatePending}
 				_, err = l.Transition(t.Context(), safety.Transition{ID: a.ID, From: from, To: safety.StateRejected, At: testTime, Actor: "ana"})
@@ -239,7 +240,7 @@ func TestRowsInHandCount(t *testing.T) {
 	for n := int64(3); n <= 7; n++ {
 		appendAll(t, j, event(testSession, "r", n, "X"))
 	}
-	if s := j.Stats(); s.QueuedRows != 6 || s.Lost[journal.LostDroppedOldest] != 1 {
+	if s := j.Stats(); s.QueuedRows != 6 || s.Lost[store.LostDroppedOldest] != 1 {
 		t.Errorf("stats %+v: want six rows queued, one dropped", s)
 	}
 	unlock()

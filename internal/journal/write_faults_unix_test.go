@@ -20,7 +20,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 )
 
 // faultChild runs the role that the environment names on the journal at path and
@@ -77,7 +78,7 @@ func limitedChild(path string) {
 	}
 	fmt.Println("free:", j.Flush(ctx))
 	s := j.Stats()
-	fmt.Println("balance:", s.Unaccounted(), s.Stored+s.Lost[journal.LostDroppedOldest], s.Lost[journal.LostDroppedOldest] > 0, s.LastError)
+	fmt.Println("balance:", s.Unaccounted(), s.Stored+s.Lost[store.LostDroppedOldest], s.Lost[store.LostDroppedOldest] > 0, s.LastError)
 	fmt.Println("close:", j.Close(ctx))
 }
 
@@ -300,7 +301,7 @@ func TestFileLosesItsName(t *testing.T) {
 			}
 			appendAll(t, j, event(testSession, "r", 2, "X"))
 			for what, err := range map[string]error{
-				"Flush": j.Flush(t.Context()), "Create": j.Ledger().Create(t.Context(), ledgertest.Pending(1)),
+				"Flush": j.Flush(t.Context()), "Create": j.Ledger().Create(t.Context(), storetest.Pending(1)),
 			} {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v, want %q", what, err, want)
@@ -312,7 +313,7 @@ func TestFileLosesItsName(t *testing.T) {
 			if err := j.Close(ctx); !errors.Is(err, journal.ErrUnwritten) {
 				t.Errorf("Close() = %v, want ErrUnwritten", err)
 			}
-			if s := j.Stats(); s.Stored != 1 || s.Lost[journal.LostUnwritten] != 1 {
+			if s := j.Stats(); s.Stored != 1 || s.Lost[store.LostUnwritten] != 1 {
 				t.Errorf("stats %+v: want one row stored, one lost", s)
 			}
 			balance(t, j)

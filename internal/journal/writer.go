@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 const (
@@ -75,7 +76,7 @@ type writer struct {
 	listeners listeners
 
 	mu    sync.Mutex
-	stats Stats // Panics, LastError, FailingSince
+	stats store.Stats // Panics, LastError, FailingSince
 
 	// rows inserts; conn is the connection it uses.
 	rows     *inserter
@@ -143,7 +144,7 @@ func (w *writer) call(c *call) error {
 	select {
 	case w.calls <- c:
 	case <-w.closing:
-		return ErrClosed
+		return store.ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -397,7 +398,7 @@ func (w *writer) finish(readers *readers) {
 	if err != nil {
 		lost := 0
 		for len(w.held) > 0 {
-			lost += w.queue.abandon(w.held, LostUnwritten)
+			lost += w.queue.abandon(w.held, store.LostUnwritten)
 			clear(w.held)
 			w.held = w.queue.take(w.held[:0])
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -132,7 +133,7 @@ func TestInvalidRowsAreRefused(t *testing.T) {
 			t.Errorf("a row without %s was taken", name)
 		}
 	}
-	if n := j.Stats().Lost[journal.LostInvalid]; n != 3 {
+	if n := j.Stats().Lost[store.LostInvalid]; n != 3 {
 		t.Errorf("%d invalid rows counted, want 3", n)
 	}
 }

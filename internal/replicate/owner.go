@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -264,7 +265,7 @@ func ascending(after int64, rows []record.Event) error {
 
 // sourceClosed reports whether nothing can be read or stored any more.
 func (o *owner) sourceClosed() bool {
-	return errors.Is(o.readErr, journal.ErrClosed) || errors.Is(o.writeErr, journal.ErrClosed)
+	return errors.Is(o.readErr, store.ErrClosed) || errors.Is(o.writeErr, store.ErrClosed)
 }
 
 // roomToSend reports whether one more request could be sent.

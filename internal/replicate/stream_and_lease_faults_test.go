@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -443,7 +444,7 @@ func TestStatusAfterClose(t *testing.T) {
 		if err := r.Close(t.Context()); err == nil {
 			t.Error("Close() = nil")
 		}
-		m.fail(journal.ErrClosed)
+		m.fail(store.ErrClosed)
 		if s := r.Status(); s.LagRows != 1 || s.LagSeconds != 0 || s.Active || s.LastError == nil {
 			t.Errorf("Status() = %+v", s)
 		}
@@ -460,9 +461,9 @@ func TestCloseOfAClosedSource(t *testing.T) {
 		m.add(row("a", 1, 10))
 		r := start(t, m, table, nil)
 		synctest.Wait()
-		m.fail(journal.ErrClosed)
+		m.fail(store.ErrClosed)
 		began := time.Now()
-		if err := r.Close(t.Context()); !errors.Is(err, journal.ErrClosed) {
+		if err := r.Close(t.Context()); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("Close() = %v", err)
 		}
 		if d := time.Since(began); d > 0 {

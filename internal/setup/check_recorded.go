@@ -15,7 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -42,7 +42,7 @@ type RecordedCheck struct {
 // have is a [safety.ErrNotFound].
 //
 // It changes nothing, and permits nothing.
-func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s record.Session, approvalID string) (RecordedCheck, error) {
+func CheckRecorded(ctx context.Context, cfg config.Config, j store.Store, s record.Session, approvalID string) (RecordedCheck, error) {
 	extractor, err := Extractor(cfg)
 	if err != nil {
 		return RecordedCheck{}, err
@@ -93,7 +93,7 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s
 // RecordedChecker makes the check of [CheckRecorded] for one request after the other.
 type RecordedChecker struct {
 	Config  config.Config
-	Journal *journal.Journal
+	Journal store.Store
 }
 
 // Check returns the report as JSON, and the types of entities that only the process of the agent can

@@ -10,7 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -21,7 +21,7 @@ import (
 type evidence struct {
 	Program
 	of       *graphsync.Sessions
-	journal  *journal.Journal
+	journal  store.Store
 	expected []entity.Shown
 }
 
@@ -37,7 +37,7 @@ type Program struct {
 }
 
 // NewEvidence returns the evidence of decisions from folded sessions of a journal.
-func NewEvidence(of *graphsync.Sessions, j *journal.Journal, p Program) safety.Evidence {
+func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Evidence {
 	return &evidence{Program: p, of: of, journal: j, expected: of.Extractor().Shows()}
 }
 

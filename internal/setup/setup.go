@@ -16,8 +16,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -119,7 +119,7 @@ func Extractor(c config.Config) (*graphsync.Extractor, error) {
 }
 
 // StoreRules stores the rules in a journal, for readers without the configuration.
-func StoreRules(ctx context.Context, j *journal.Journal, x *graphsync.Extractor) error {
+func StoreRules(ctx context.Context, j store.Store, x *graphsync.Extractor) error {
 	text, err := json.Marshal(x)
 	if err != nil {
 		return fmt.Errorf("contextgraph: rules of extraction: %w", err)

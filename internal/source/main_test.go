@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -61,7 +61,7 @@ func (r recorded) Collect(context.Context, safety.Session, record.Decision) (saf
 func check(t *testing.T, c safety.Checker) safety.Report {
 	t.Helper()
 	g, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: new(ledgertest.MemoryLedger), Evidence: recorded{strava}, Checkers: map[string]safety.Checker{"Product": c},
+		Ledger: new(store.MemoryLedger), Evidence: recorded{strava}, Checkers: map[string]safety.Checker{"Product": c},
 		Policy: safety.DefaultPolicy(), Now: func() time.Time { return epoch },
 	})
 	if err != nil {

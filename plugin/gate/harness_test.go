@@ -24,9 +24,9 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -143,7 +143,7 @@ func (mk *market) Check(context.Context, entity.Canonical) (safety.State, error)
 
 func (mk *market) guard() *safety.Guard {
 	return must(safety.NewGuard(safety.GuardConfig{
-		Ledger: new(ledgertest.MemoryLedger), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: safety.DefaultPolicy(),
+		Ledger: new(store.MemoryLedger), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: safety.DefaultPolicy(),
 	}))
 }
 

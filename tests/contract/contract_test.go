@@ -26,6 +26,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -335,7 +336,7 @@ func allRows(h *cgtest.Harness) []record.Event {
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatalf("Flush: %v", err)
 	}
-	sessions, err := h.Journal().Sessions(h.T.Context(), journal.SessionsQuery{})
+	sessions, err := h.Journal().Sessions(h.T.Context(), store.Query{})
 	if err != nil {
 		h.T.Fatalf("Sessions: %v", err)
 	}

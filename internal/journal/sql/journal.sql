@@ -1,5 +1,5 @@
 -- name: select_journal
-SELECT id FROM journal
+SELECT id, secret FROM journal
 
 -- name: select_last_number
 -- The greatest seq that a row ever got.

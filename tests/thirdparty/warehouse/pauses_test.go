@@ -29,6 +29,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -117,7 +118,7 @@ func journalRows(t *testing.T, path string) (rows []record.Event) {
 			t.Error(err)
 		}
 	}()
-	sessions, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+	sessions, err := j.Sessions(t.Context(), store.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package journal
+package store
 
 import "time"
 
-// LossReason says why a row is not in the journal. The set may grow.
+// LossReason says why a row is not in the store. The set may grow.
 type LossReason string
 
 // The reasons for which rows are lost. The first four are reasons to refuse a row: Append returns
@@ -25,7 +25,7 @@ const (
 	// LostDroppedOldest: the row waited longest when the queue was full, and was no
 	// approval row.
 	LostDroppedOldest LossReason = "dropped_oldest"
-	// LostRejected: SQLite refused this one row, whatever the state of the file.
+	// LostRejected: the store refused this one row, whatever its own state.
 	LostRejected LossReason = "rejected"
 	// LostUnwritten: the row still waited when the time of Close was up.
 	LostUnwritten LossReason = "unwritten"
@@ -41,7 +41,7 @@ func (r LossReason) Refused() bool {
 	return false
 }
 
-// Stats is a snapshot of the counters of a Journal since it was opened. At any time Accepted is the
+// Stats is a snapshot of the counters of a store since this process opened it. At any time Accepted is the
 // sum of Stored, Duplicates, QueuedRows and the rows lost for reasons that are not
 // [LossReason.Refused]; see [Stats.Unaccounted].
 type Stats struct {
@@ -68,11 +68,11 @@ type Stats struct {
 	// RemovedSessions and RemovedRows count what this process removed by retention.
 	RemovedSessions, RemovedRows uint64
 	// HeldSessions is how many sessions were due for removal at the last look, by age or
-	// by size, and stayed because they are not replicated: an [Outbox] has not
+	// by size, and stayed because they are not replicated: a destination has not
 	// acknowledged all their rows, or has a dead letter of them. It counts up to 1,000.
 	HeldSessions int
 	// RetentionError is why the last look for sessions to remove failed; nil when it
-	// succeeded. It is an [ErrNotReplicated], and says which destination is how far,
+	// succeeded. It says which destination is how far,
 	// when the file is larger than it may become because of the held sessions.
 	RetentionError error
 }
@@ -98,11 +98,4 @@ func (s Stats) Unaccounted() int64 {
 		}
 	}
 	return n
-}
-
-// Stats returns the counters. It may be called at any time, also after Close.
-func (j *Journal) Stats() Stats {
-	s := j.w.counters()
-	j.queue.count(&s)
-	return s
 }

@@ -1,9 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ledgertest has the tests that every implementation of [safety.Ledger]
-// must pass, and an implementation in memory for the tests of others.
-package ledgertest
+package store
 
 import (
 	"context"
@@ -153,4 +151,26 @@ func (m *MemoryLedger) History(ctx context.Context, id string) ([]safety.Step, e
 		return nil, fmt.Errorf("approval %q: %w", id, safety.ErrNotFound)
 	}
 	return slices.Clone(m.history[id]), nil
+}
+
+// all returns all approvals, oldest first.
+func (m *MemoryLedger) all() (list []safety.Approval) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.rows {
+		list = append(list, a.Clone())
+	}
+	return list
+}
+
+// steps returns the number of steps of the approvals of a session.
+func (m *MemoryLedger) steps(of safety.Session) (n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.rows {
+		if a.Session == of {
+			n += int64(len(m.history[a.ID]))
+		}
+	}
+	return n
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package ledgertest
+package storetest
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Run tests an implementation of [safety.Ledger]. open returns an empty ledger each
+// RunLedger tests an implementation of [safety.Ledger]. open returns an empty ledger each
 // time it is called and closes it with t.Cleanup.
-func Run(t *testing.T, open func(t *testing.T) safety.Ledger) {
+func RunLedger(t *testing.T, open func(t *testing.T) safety.Ledger) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, safety.Ledger)
