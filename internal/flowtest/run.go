@@ -29,6 +29,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -42,6 +43,7 @@ const (
 type run struct {
 	flow      *Flow
 	journal   string
+	memory    store.Memory // without a journal
 	place     *place
 	sessions  session.Service
 	artifacts artifact.Service
@@ -86,8 +88,8 @@ type refusal struct {
 	result map[string]any
 }
 
-// Run runs the flow. path names the journal: a file that does not exist, or an empty journal. An
-// error means that the flow could not be run, not that it ended otherwise than expected.
+// Run runs the flow over a store in memory, or, if path is not empty, over the journal that it names: a
+// file that does not exist, or an empty journal. An error means that the flow could not be run, not that it ended otherwise than expected.
 func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	r := &run{
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
@@ -141,6 +143,9 @@ func (r *run) open(ctx context.Context) error {
 	}
 	if r.flow.Identity {
 		opts = append(opts, contextgraph.WithIdentity(personIn))
+	}
+	if r.journal == "" {
+		ctx = store.With(ctx, r.memory.Open())
 	}
 	var err error
 	if r.cg, err = contextgraph.Open(ctx, cfg, opts...); err != nil {

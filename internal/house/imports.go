@@ -120,7 +120,7 @@ func rules() []rule {
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		// Flows run through ADK, and ask nobody.
-		{pkg: "internal/flowtest", imports: ". config entity internal/setup internal/text record safety", link: dataset, itself: cloud + " " + storage},
+		{pkg: "internal/flowtest", imports: ". config entity internal/setup internal/store internal/text record safety", link: dataset, itself: cloud + " " + storage},
 		{pkg: "internal/flowtest/score", imports: "internal/flowtest", link: dataset},
 		{
 			pkg:     "cmd/contextgraph",

@@ -19,12 +19,15 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 )
 
-var tell = flag.Bool("tell", false, "print what happens in each flow")
+var (
+	tell   = flag.Bool("tell", false, "print what happens in each flow")
+	sqlite = flag.Bool("sqlite", false, "run each flow over a journal, and not over a store in memory")
+)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// atOnce is how many flows run at a time. They wait for the disk more than they compute, so it is more
-// than t.Parallel allows.
+// atOnce is how many flows run at a time. Over journals they wait for the disk more than they compute, so
+// it is more than t.Parallel allows.
 const atOnce = 12
 
 // TestFlows runs each flow: go test ./tests/flows -run TestFlows/attacks/changed/price -tell.
@@ -58,7 +61,11 @@ func play(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for way, f := range f.Ways() {
-		r, err := f.Run(t.Context(), journaltest.Path(t))
+		journal := ""
+		if *sqlite {
+			journal = journaltest.Path(t)
+		}
+		r, err := f.Run(t.Context(), journal)
 		if err != nil {
 			t.Fatal(way, err)
 		}
