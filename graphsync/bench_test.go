@@ -123,12 +123,12 @@ func BenchmarkSelectOneMore(b *testing.B) {
 	}
 }
 
-// longRun is one run of 1,500 model calls with a tool each, every one of which
-// finds another entity: 3,000 spans in one chain.
-func longRun(b *testing.B) *recorder {
-	r := &recorder{t: b}
+// longRun is one run of model calls with a tool each, every one of which finds another entity: a chain of
+// two spans a call.
+func longRun(t testing.TB, calls int) *recorder {
+	r := &recorder{t: t}
 	r.turn("1", "R")
-	for i := range 1500 {
+	for i := range calls {
 		call := fmt.Sprintf("c%d=query_ad_inventory", i)
 		r.llm(fmt.Sprint("L", i), "R", call)
 		r.tool(fmt.Sprint("T", i), "R", call, m{}, placements(fmt.Sprint("Product ", i)))
@@ -139,7 +139,7 @@ func longRun(b *testing.B) *recorder {
 }
 
 func BenchmarkWhy3000Spans(b *testing.B) {
-	r := longRun(b)
+	r := longRun(b, 1500)
 	g := build(b, r.rows)
 	if n := len(g.Nodes()); n < 3000 {
 		b.Fatalf("%d spans", n)

@@ -4,9 +4,7 @@
 package graphsync_test
 
 import (
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -36,59 +34,40 @@ func TestW15EveryEventTypeIsRead(t *testing.T) {
 func TestW29AnEntityIsSeenInTheRowThatShowsIt(t *testing.T) {
 	r := &recorder{t: t}
 	r.turn("1", "R")
-	r.llm("L", "R", "c=query_ad_inventory")
 	r.start("T", "R", "c=query_ad_inventory", m{"placement": "Reels"})
 	for range 50 { // what else happens while the tool works
 		r.add(record.StateDelta, "root", "R", "", m{"tick": 1}, nil)
 	}
-	end := r.end("T", "R", "c=query_ad_inventory", placements("Reels"), nil)
-	seen, id, node := end.Timestamp, end.EventID, r.key("T")
+	end := *r.end("T", "R", "c=query_ad_inventory", placements("Reels"), nil)
+	node := r.key("T")
 	r.turn("2", "R2") // another trace with a span of the same id
 	r.end("T", "R2", "d=query_audience", m{"audience": "Runners"}, nil)
 
-	g := build(t, r.rows)
-	for _, e := range g.Canonical() {
-		if e.Type != "Product" {
-			continue
-		}
-		want := time.UnixMicro(seen).UTC()
-		if !e.LastSeen.Equal(want) || len(e.Seen) != 1 || e.Seen[0].EventID != id || e.Seen[0].TechNode != node {
-			t.Errorf("%s was seen at %v by %+v, want at %v in row %s", e.Value, e.LastSeen, e.Seen, want, id)
-		}
-		for name, at := range e.AttributeSeenAt {
-			if !at.Equal(want) {
-				t.Errorf("%s of %s was seen at %v, want %v", name, e.Value, at, want)
-			}
-		}
-		return
+	all := build(t, r.rows).Canonical()
+	if len(all) != 2 || len(all[0].Seen) != 1 || len(all[0].AttributeSeenAt) != 2 {
+		t.Fatalf("%+v", all)
 	}
-	t.Errorf("no product in %+v", g.Canonical())
+	reels := all[0]
+	if !reels.LastSeen.Equal(end.Time()) || reels.Seen[0].EventID != end.EventID || reels.Seen[0].TechNode != node {
+		t.Errorf("it was seen at %v by %+v, want at %v in row %s", reels.LastSeen, reels.Seen, end.Time(), end.EventID)
+	}
+	for name, at := range reels.AttributeSeenAt {
+		if !at.Equal(end.Time()) {
+			t.Errorf("%s was seen at %v, want %v", name, at, end.Time())
+		}
+	}
 }
 
 // A model that leaves out what a rule finds, says that there is nothing, or says something
 // else of it, takes nothing away.
 func TestW11AModelLeavesOutNothing(t *testing.T) {
-	r := &recorder{t: t}
-	r.turn("1", "R")
-	r.llm("L", "R", "c=query_ad_inventory")
-	r.tool("T", "R", "c=query_ad_inventory", m{}, placements("Reels"))
-	r.llm("L2", "R", "ask=provision_campaign")
-	r.ask("P", "R", "ask=provision_campaign", "H", "conf", m{"budget": 50000})
-	want := evidence(t, build(t, r.rows), r.key("H"))
-	if len(want) == 0 {
-		t.Fatal("no evidence")
-	}
-	last := want[len(want)-1]
-	for name, found := range map[string][]m{
-		"nothing":       {},
-		"another price": {{"type": last.Type, "value": last.Value, "attributes": m{"price": m{"kind": "text", "value": "free"}}}},
-	} {
-		with := *r
-		with.rows = slices.Clone(r.rows)
-		with.found(last.Seen[0].EventID, found...)
-		got := evidence(t, build(t, with.rows), r.key("H"))
-		if len(got) != len(want) {
-			t.Fatalf("%s: %d entities, want %d", name, len(got), len(want))
+	for name, found := range map[string][]m{"nothing": {}, "another price": {priced("Product 0", "7")}} {
+		r := longRun(t, 1)
+		want := evidence(t, build(t, r.rows), r.key("H"))
+		r.found(want[1].Seen[0].EventID, found...)
+		got := evidence(t, build(t, r.rows), r.key("H"))
+		if len(want) != 2 || len(got) != 2 {
+			t.Fatalf("%s: %d entities, %d before", name, len(got), len(want))
 		}
 		for i := range got {
 			diff(t, name+": "+got[i].Value, want[i].Attributes, got[i].Attributes)

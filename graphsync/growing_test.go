@@ -5,6 +5,7 @@ package graphsync_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -18,6 +19,10 @@ type growing struct {
 	chunk int
 	// blind says that it cannot tell which rows wait.
 	blind bool
+	// broken is what fails: rows (after the first of a session), row, stored or flush.
+	broken string
+	// reading, if any, is called before rows are read.
+	reading func()
 
 	mu      sync.Mutex
 	of      map[record.Session][]record.Event
@@ -72,7 +77,20 @@ func (g *growing) remove(ids ...string) {
 	}
 }
 
+func (g *growing) fails(what string) error {
+	if g.broken == what {
+		return errors.New("disk on fire")
+	}
+	return nil
+}
+
 func (g *growing) RowsAfter(_ context.Context, s record.Session, seq int64) ([]record.Event, error) {
+	if g.reading != nil {
+		g.reading()
+	}
+	if err := g.fails("rows"); err != nil && seq > 0 {
+		return nil, err
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	rows := g.of[s]
@@ -91,7 +109,7 @@ func (g *growing) Row(_ context.Context, eventID string) (record.Event, bool, er
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e, ok := g.at[eventID]
-	return e, ok, nil
+	return e, ok, g.fails("row")
 }
 
 func (g *growing) Stored(_ context.Context, eventIDs ...string) (bool, error) {
@@ -99,10 +117,10 @@ func (g *growing) Stored(_ context.Context, eventIDs ...string) (bool, error) {
 	defer g.mu.Unlock()
 	for _, id := range eventIDs {
 		if _, ok := g.at[id]; !ok {
-			return false, nil
+			return false, g.fails("stored")
 		}
 	}
-	return true, nil
+	return true, g.fails("stored")
 }
 
 func (g *growing) Waiting(s record.Session) (rows []record.Event, known bool) {
@@ -123,6 +141,9 @@ func (g *growing) Waiting(s record.Session) (rows []record.Event, known bool) {
 func (g *growing) Flush(context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if err := g.fails("flush"); err != nil {
+		return err
+	}
 	g.flushed++
 	g.store(g.waiting)
 	g.waiting = nil

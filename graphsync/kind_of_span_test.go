@@ -4,9 +4,6 @@
 package graphsync_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -41,6 +38,10 @@ func TestKindOfSpans(t *testing.T) {
 		{"a late result", []string{record.ToolCompleted}, m{"pause_kind": "tool"}, graphsync.KindTool, "some_tool"},
 		{"a request for an input", []string{record.HITLInputRequest, record.ToolPaused}, node, graphsync.KindHITL, "some_tool"},
 		{"a request for a credential", []string{record.HITLCredentialRequest, record.ToolPaused}, agent, graphsync.KindHITL, "some_tool"},
+		{"an agent that writes its state and asks", []string{record.AgentStarting, record.StateDelta, record.HITLConfirmationRequest}, nil, graphsync.KindAgent, "root"},
+		{"an agent that answers", []string{record.AgentResponse}, nil, graphsync.KindAgent, "root"},
+		{"an answer to an input", []string{record.HITLInputRequestCompleted}, nil, graphsync.KindInvocation, "invocation"},
+		{"a type that nobody knows", []string{"SOMETHING_NEW"}, nil, graphsync.KindOther, "SOMETHING_NEW"},
 		{"a tool that saves", []string{record.ToolStarting, record.ToolCompleted, record.ArtifactDelta}, nil, graphsync.KindTool, "some_tool"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,9 +51,13 @@ func TestKindOfSpans(t *testing.T) {
 					e := r.add(typ, "root", "S", "", m{"tool": "some_tool"}, nil)
 					e.Attributes = r.json(m{"adk": tt.adk})
 				}
-				nodes := graphsync.Fold(nil, r.rows).Graph().Nodes()
+				g := graphsync.Fold(nil, r.rows).Graph()
+				nodes := g.Nodes()
 				if len(nodes) != 1 || nodes[0].Kind != tt.kind || nodes[0].Name != tt.named {
 					t.Errorf("%+v, want one %s %s", nodes, tt.kind, tt.named)
+				}
+				if _, asks := g.Decision(); asks != slices.Contains(tt.types, record.HITLConfirmationRequest) {
+					t.Errorf("it asks for an approval: %t", asks)
 				}
 				slices.Reverse(tt.types)
 			}
@@ -67,69 +72,5 @@ func TestPausesNameNoCall(t *testing.T) {
 	r.add(record.ToolPaused, "root", "A", "", m{"tool": "order"}, m{"function_call_id": "c1"})
 	if n := graphsync.Fold(nil, r.rows).Graph().Nodes()[0]; n.CallID != "" {
 		t.Errorf("the agent's span has call id %s", n.CallID)
-	}
-}
-
-// An answer leads back to its request, whatever was asked for.
-func TestRequestsAreResumed(t *testing.T) {
-	for _, tt := range []struct{ request, answer string }{
-		{record.HITLInputRequest, record.HITLInputRequestCompleted},
-		{record.HITLCredentialRequest, record.HITLCredentialRequestCompleted},
-	} {
-		r := &recorder{t: t}
-		r.turn("1", "R1")
-		r.add(tt.request, "root", "Q", "R1", m{"tool": "ask"}, m{"call_id": "c1"})
-		from := r.key("Q")
-		r.turn("2", "R2")
-		r.add(tt.answer, "root", "R2", "", m{"tool": "ask"}, m{"call_id": "c1"})
-		to := r.key("R2")
-		want := graphsync.Edge{From: from, To: to, Kind: graphsync.Resumes}
-		if edges := graphsync.Fold(nil, r.rows).Graph().Edges(); !slices.Contains(edges, want) {
-			t.Errorf("%s: edges %v, want %v", tt.request, edges, want)
-		}
-	}
-}
-
-// Rows that only the Python plugin writes may stand in one table with ours.
-func TestRowsOfThePythonPlugin(t *testing.T) {
-	files, err := filepath.Glob("../tests/contract/testdata/python/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := make(map[string]bool)
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var rows []struct {
-			EventID    string          `json:"event_id"`
-			EventType  string          `json:"event_type"`
-			Agent      string          `json:"agent"`
-			TraceID    string          `json:"trace_id"`
-			SpanID     string          `json:"span_id"`
-			Content    json.RawMessage `json:"content"`
-			Attributes json.RawMessage `json:"attributes"`
-			Status     string          `json:"status"`
-		}
-		if err := json.Unmarshal(data, &rows); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, row := range rows {
-			if row.EventType != record.AgentStateCheckpoint && row.EventType != record.EventCompaction {
-				continue
-			}
-			found[row.EventType] = true
-			nodes := graphsync.Fold(nil, []record.Event{{
-				EventID: row.EventID, EventType: row.EventType, Agent: row.Agent, TraceID: row.TraceID, SpanID: row.SpanID,
-				Content: row.Content, Attributes: row.Attributes, Status: row.Status,
-			}}).Graph().Nodes()
-			if len(nodes) != 1 || nodes[0].Kind != graphsync.KindAgent || nodes[0].Name != row.Agent {
-				t.Errorf("%s: %s is %+v, want the agent's span", file, row.EventType, nodes)
-			}
-		}
-	}
-	if len(found) != 2 {
-		t.Errorf("the fixtures have rows of %v, want both types that ADK for Go has no source for", found)
 	}
 }

@@ -4,10 +4,13 @@
 package graphsync_test
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -52,5 +55,28 @@ func TestMessagesThatAnswerNameNothing(t *testing.T) {
 				t.Errorf("%q and %d failed rows, want %q and %d: %s", got, c.Failed, tt.want, tt.failed, c.Error)
 			}
 		})
+	}
+}
+
+// The rule of the example finds a budget in a message that is one, and no fault in others.
+func TestBudgetInBrief(t *testing.T) {
+	example, err := os.ReadFile("../contextgraph.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := regexp.MustCompile(`(?s)name: budget_in_brief.*?each: "(.*?)"`).FindSubmatch(example)
+	if each == nil {
+		t.Fatal("the example has no rule budget_in_brief")
+	}
+	rules := []config.Extract{{
+		Name: "budget_in_brief", Event: record.UserMessageReceived, In: config.InContent, Each: string(each[1]),
+		Type: "Budget", Value: "$", ValueType: entity.KindMoney, Currency: "USD",
+	}}
+	for text, want := range map[string][]string{
+		"$50,000": {"Budget $50,000 (claim 1)"}, "$50000": {"Budget $50,000 (claim 1)"}, "$5,00": {}, "about $50,000": {}, "": {}, "$": {}, "2 routes": {},
+	} {
+		r := &recorder{t: t}
+		r.add(record.UserMessageReceived, "root", "R", "", m{"text_summary": text}, nil)
+		diff(t, text, want, shown(fold(t, rules, r.rows).Graph().Entities()))
 	}
 }

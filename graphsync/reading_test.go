@@ -87,6 +87,7 @@ func TestSources(t *testing.T) {
 		{"remote agent", content(record.A2AInteraction), record.A2AInteraction, m{"v": "x"}, nil, entity.SourceClaim},
 		{"node", content(record.NodeOutput), record.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/find@1"}}, entity.SourceRule},
 		{"node that is an agent", content(record.NodeOutput), record.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/root@1"}}, entity.SourceClaim},
+		{"node that joins what agents said", content(record.NodeOutput), record.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/join@1"}, "adk.joins": true}, entity.SourceClaim},
 		{"input that was taken", content(record.HITLInputRequestCompleted), record.HITLInputRequestCompleted, m{"v": "x"}, m{"adk.accepted": true}, entity.SourceRule},
 		{"input that was not", content(record.HITLInputRequestCompleted), record.HITLInputRequestCompleted, m{"v": "x"}, nil, entity.SourceClaim},
 		{"refused for drift", nil, record.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}, "adk.drift": true}, entity.SourceDeclared},

@@ -5,6 +5,7 @@ package graphsync_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -18,13 +19,10 @@ import (
 func TestReference(t *testing.T) {
 	found := func(t *testing.T, confidence float64, attributes map[string]config.Attribute) entity.Entity {
 		t.Helper()
-		x := compile(t, []config.Extract{{
-			Name: "placement", Tool: "find", In: config.InResult, Type: "Product", Value: "$.name", Confidence: confidence, Attributes: attributes,
-		}})
-		got := graphsync.Fold(x, []record.Event{{
-			EventID: "e1", EventType: record.ToolCompleted, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t", SpanID: "sp", Status: record.StatusOK,
-			Content: []byte(`{"tool": "find", "result": {"name": "Yahoo Homepage", "slot": "top"}}`),
-		}}).Graph().Entities()
+		r := &recorder{t: t}
+		r.end("sp", "", "c1=find", m{"name": "Yahoo Homepage", "slot": "top"}, nil)
+		rule := config.Extract{Name: "placement", Tool: "find", Type: "Product", Value: "$.name", Confidence: confidence, Attributes: attributes}
+		got := fold(t, []config.Extract{rule}, r.rows).Graph().Entities()
 		if len(got) != 1 {
 			t.Fatalf("found %+v", got)
 		}
@@ -43,48 +41,49 @@ func TestReference(t *testing.T) {
 		}
 	})
 
-	row := func(n int64, span, parent string) record.Event {
-		return record.Event{
-			EventID: span + parent + string(rune('a'+n)), EventType: record.AgentStarting, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t",
-			SpanID: span, ParentSpanID: parent, Timestamp: 1_000_000 * n, Status: record.StatusOK,
+	// spans folds rows, each "span parent", and returns its spans, "span parent" as well, in order.
+	spans := func(t *testing.T, rows ...string) (*graphsync.Graph, []string) {
+		r := &recorder{t: t}
+		for _, row := range rows {
+			span, parent, _ := strings.Cut(row, " ")
+			r.add(record.AgentStarting, "", span, parent, nil, nil)
 		}
-	}
-	spans := func(g *graphsync.Graph) (ids, parents []string) {
+		g := graphsync.Fold(nil, r.rows).Graph()
+		var out []string
 		for _, n := range g.Nodes() {
-			ids, parents = append(ids, n.SpanID), append(parents, n.ParentSpanID)
+			out = append(out, strings.TrimSpace(n.SpanID+" "+n.ParentSpanID))
 		}
-		return ids, parents
+		return g, out
 	}
 	t.Run("96_spans_without_an_edge_are_kept", func(t *testing.T) {
-		g := graphsync.Fold(nil, []record.Event{row(1, "s1", ""), row(2, "s2", "s1"), row(3, "s3", "")}).Graph()
-		tr := g.Trace()
-		if ids, _ := spans(g); !slices.Equal(ids, []string{"s1", "s2", "s3"}) || len(tr.Timeline) != 3 || len(tr.Roots) != 2 || len(edges(g, graphsync.Contains)) != 1 {
-			t.Errorf("spans %v, %d roots, edges %v", ids, len(tr.Roots), edges(g, graphsync.Contains))
+		g, got := spans(t, "s1", "s2 s1", "s3")
+		diff(t, "spans", []string{"s1", "s2 s1", "s3"}, got)
+		diff(t, "edges", []string{"s1>s2"}, edges(g, graphsync.Contains))
+		if tr := g.Trace(); len(tr.Timeline) != 3 || len(tr.Roots) != 2 {
+			t.Errorf("%d rows, %d roots", len(tr.Timeline), len(tr.Roots))
 		}
 	})
 	t.Run("97_a_parent_that_is_learned_late_is_kept", func(t *testing.T) {
 		// s2 is first named as a parent, then has a row without its own parent, then one with it.
-		g := graphsync.Fold(nil, []record.Event{row(1, "s3", "s2"), row(2, "s2", ""), row(3, "s2", "s1"), row(4, "s1", "")}).Graph()
-		for _, n := range g.Nodes() {
-			if want := map[string]string{"s1": "", "s2": "s1", "s3": "s2"}[n.SpanID]; n.ParentSpanID != want {
-				t.Errorf("the parent of %s is %q, want %q", n.SpanID, n.ParentSpanID, want)
-			}
-		}
+		g, got := spans(t, "s3 s2", "s2", "s2 s1", "s1")
+		diff(t, "spans", []string{"s3 s2", "s2 s1", "s1"}, got)
 		if roots := g.Trace().Roots; len(roots) != 1 || roots[0].Node.SpanID != "s1" {
 			t.Errorf("roots %v", roots)
 		}
 	})
 	t.Run("98_rows_in_reverse_come_out_by_time", func(t *testing.T) {
-		g := graphsync.Fold(nil, []record.Event{row(3, "s3", "s2"), row(2, "s2", "s1"), row(1, "s1", "")}).Graph()
-		if ids, _ := spans(g); !slices.Equal(ids, []string{"s1", "s2", "s3"}) {
-			t.Errorf("spans %v", ids)
+		r := &recorder{t: t}
+		for _, span := range []string{"s1", "s2", "s3"} {
+			r.add(record.AgentStarting, "", span, "", nil, nil)
 		}
-		var timeline []string
-		for _, e := range g.Trace().Timeline {
-			timeline = append(timeline, e.SpanID)
+		slices.Reverse(r.rows)
+		for i := range r.rows {
+			r.rows[i].Seq = 0
 		}
-		if !slices.Equal(timeline, []string{"s1", "s2", "s3"}) {
-			t.Errorf("timeline %v", timeline)
+		var got []string
+		for _, e := range graphsync.Fold(nil, r.rows).Graph().Trace().Timeline {
+			got = append(got, e.SpanID)
 		}
+		diff(t, "timeline", []string{"s1", "s2", "s3"}, got)
 	})
 }

@@ -32,9 +32,8 @@ func items(list ...m) m { return m{"items": list} }
 
 // find records a call of the tool that finds, with the digest of its result.
 func (r *recorder) find(call, digest string, list ...m) *record.Event {
-	start := r.add(record.ToolStarting, "", "T"+call, "A", m{"tool": "find", "args": m{}}, m{"call_id": call})
-	return r.add(record.ToolCompleted, "", "T"+call, "A", m{"tool": "find", "result": items(list...)},
-		m{"call_id": call, "adk.started": start.EventID, "adk.result": digest})
+	start := r.start("T"+call, "A", call+"=find", m{}).EventID
+	return r.end("T"+call, "A", call+"=find", items(list...), m{"adk.started": start, "adk.result": digest})
 }
 
 // decide records a model call that had read results, each "call=digest", and the answers of
@@ -51,6 +50,17 @@ func (r *recorder) decide(span string, results, answers []string, calls ...strin
 	}
 	return r.add(record.LLMResponse, "", span, "A", m{"response": "..."},
 		m{"adk.read": m{"results": read, "answers": answers}, "function_calls": asked})
+}
+
+// rises records that a costs $40 in the result d1 of the call c1, and then $52 in the result d2 of c2.
+func (r *recorder) rises() {
+	r.find("c1", "d1", item("a", 40))
+	r.find("c2", "d2", item("a", 52))
+}
+
+// decided records a model call that had read results, and returns the decision that it made.
+func (r *recorder) decided(results ...string) record.Decision {
+	return record.Decision{Answer: r.decide("L", results, nil).EventID}
 }
 
 // selected tells the readings that count: name, attribute, value, and * where it was read.
@@ -97,39 +107,33 @@ func TestSelect(t *testing.T) {
 		want []string
 	}{
 		{"a reading that was read supersedes those before its call", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
-			return record.Decision{Answer: r.decide("L", []string{"c2=d2"}, nil).EventID}
+			r.rises()
+			return r.decided("c2=d2")
 		}, []string{"a price $52*"}},
 		{"one that was not read supersedes nothing", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			r.rises()
+			return r.decided("c1=d1")
 		}, []string{"a price $40*", "a price $52"}},
 		{"a call that began before another ended does not supersede it", func(r *recorder) record.Decision {
-			start := r.add(record.ToolStarting, "", "T2", "A", m{"tool": "find", "args": m{}}, nil)
+			start := r.start("T2", "A", "c2=find", m{}).EventID
 			r.find("c1", "d1", item("a", 40))
-			r.add(record.ToolCompleted, "", "T2", "A", m{"tool": "find", "result": items(item("a", 52))},
-				m{"call_id": "c2", "adk.started": start.EventID, "adk.result": "d2"})
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
+			r.end("T2", "A", "c2=find", items(item("a", 52)), m{"adk.started": start, "adk.result": "d2"})
+			return r.decided("c1=d1", "c2=d2")
 		}, []string{"a price $40*", "a price $52*"}},
 		{"nothing counts after the decision", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
-			answer := r.decide("L", []string{"c1=d1"}, nil)
-			upTo := answer.Seq
-			id := answer.EventID
+			d := r.decided("c1=d1")
+			d.UpTo = r.rows[len(r.rows)-1].Seq
 			r.find("c2", "d2", item("a", 52), item("b", 1))
-			return record.Decision{Answer: id, UpTo: upTo}
+			return d
 		}, []string{"a price $40*"}},
 		{"what an answer had read was read with it", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
+			r.rises()
 			r.decide("L1", []string{"c2=d2"}, nil, "c3")
 			return record.Decision{Answer: r.decide("L2", nil, []string{"c:c3"}).EventID}
 		}, []string{"a price $52*"}},
 		{"what the requests showed is not superseded by what only others had read", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
+			r.rises()
 			other := r.decide("L1", []string{"c1=d1", "c2=d2"}, nil, "c3").EventID
 			return record.Decision{Answer: r.decide("L2", []string{"c1=d1"}, []string{"r:" + other}).EventID}
 		}, []string{"a price $40*", "a price $52*"}},
@@ -142,29 +146,25 @@ func TestSelect(t *testing.T) {
 			return record.Decision{Answer: last.EventID}
 		}, []string{"a price $52*"}},
 		{"two answers to one call say nothing", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
+			r.rises()
 			r.decide("L1", []string{"c2=d2"}, nil, "c3")
 			r.decide("L2", []string{"c1=d1"}, nil, "c3")
 			return record.Decision{Answer: r.decide("L3", nil, []string{"c:c3"}).EventID}
 		}, []string{"a price $40", "a price $52"}},
 		{"nor do three", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
+			r.rises()
 			for _, span := range []string{"L1", "L2", "L3"} {
 				r.decide(span, []string{"c2=d2"}, nil, "c3")
 			}
 			return record.Decision{Answer: "c:c3"}
 		}, []string{"a price $40", "a price $52"}},
 		{"one answer may name its call twice", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
+			r.rises()
 			r.decide("L1", []string{"c2=d2"}, nil, "c3", "c3")
 			return record.Decision{Answer: "c:c3"}
 		}, []string{"a price $52*"}},
 		{"a final answer is known by its event", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
+			r.rises()
 			said := r.decide("L1", []string{"c2=d2"}, nil).EventID
 			r.add(record.AgentResponse, "", "A", "", m{"response": "x"}, m{"adk.answer_of": said, "adk.source_event_id": "ev1"})
 			return record.Decision{Answer: r.decide("L2", nil, []string{"e:ev1"}).EventID}
@@ -172,26 +172,25 @@ func TestSelect(t *testing.T) {
 		{"another value under the same call id was not read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c1", "d2", item("a", 52))
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return r.decided("c1=d1")
 		}, []string{"a price $40*", "a price $52"}},
 		{"of two results with one id and one value the latest was read", func(r *recorder) record.Decision {
+			r.rises()
 			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
-			r.find("c1", "d1", item("a", 40))
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return r.decided("c1=d1")
 		}, []string{"a price $40*"}},
 		{"nobody can tell which was read, of calls with other arguments", func(r *recorder) record.Decision {
 			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
 			r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"})
 			r.find("c1", "d1", item("a", 52))
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return r.decided("c1=d1")
 		}, []string{"a price $40", "a price $52"}},
 		{"until one of them turns out to have been rewritten", func(r *recorder) record.Decision {
 			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
 			of := r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"}).EventID
 			r.find("c1", "d1", item("a", 52))
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return r.decided("c1=d1")
 		}, []string{"a price $52*"}},
 		{"the present values in a refusal are true, in whatever words", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
@@ -200,21 +199,18 @@ func TestSelect(t *testing.T) {
 				"call_id": "c2", "adk.started": start, "adk.result": "d2", "adk.drift": true, "entities": []m{priced("a", "52")},
 			}).EventID
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "buy"}, m{"adk.of": of, "adk.result": "d3"})
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d3"}, nil).EventID}
+			return r.decided("c1=d1", "c2=d3")
 		}, []string{"a price $40*", "a price $52"}},
 		{"a rewritten result is no reading", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			of := r.find("c2", "d2", item("a", 52)).EventID
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return record.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
+			return r.decided("c2=d3")
 		}, []string{"a price $40"}},
 		{"one that is rewritten later is none either", func(r *recorder) record.Decision {
 			of := r.find("c2", "d2", item("a", 52)).EventID
-			for range 600 {
-				r.add(record.StateDelta, "", "A", "", nil, nil)
-			}
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return record.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
+			return r.decided("c2=d3")
 		}, []string{"a unseen"}},
 		{"without a model, what the run had recorded before the step was read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40), item("b", 1))
@@ -225,13 +221,13 @@ func TestSelect(t *testing.T) {
 			return record.Decision{Run: "2", After: after}
 		}, []string{"a price $52*", "a price $60", "b price $1"}},
 		{"without a decision the latest counts", func(r *recorder) record.Decision {
-			r.find("c1", "d1", item("a", 40))
-			r.find("c2", "d2", item("a", 52))
+			r.rises()
 			return record.Decision{}
 		}, []string{"a price $52*"}},
 		{"what the request names is read from the request", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
-			d := record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil, "c2").EventID, Node: "n", Tool: "buy", Args: `{"items":[{"name":"b"}]}`}
+			d := buying("b")
+			d.Answer = r.decide("L", []string{"c1=d1"}, nil, "c2").EventID
 			r.start("Tc2", "A", "c2=buy", items(m{"name": "the usual"}))
 			return d
 		}, []string{"a price $40*", "b named"}},
@@ -239,13 +235,13 @@ func TestSelect(t *testing.T) {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 40))
 			r.find("c3", "d3", item("a", 40))
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return r.decided("c1=d1")
 		}, []string{"a price $40*", "a price $40"}},
 		{"that it was read counts, if another value is the latest", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 40))
 			r.find("c3", "d3", item("a", 52))
-			return record.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+			return r.decided("c1=d1")
 		}, []string{"a price $40*", "a price $52"}},
 		{"what the tool declared stays where its result is rewritten", func(r *recorder) record.Decision {
 			of := r.tooled("find", m{}, items(item("a", 40)), m{"entities": []m{priced("a", "41")}}).EventID
@@ -279,8 +275,7 @@ func TestSelectIsWhatTheRuleSays(t *testing.T) {
 			if len(open) > 0 && random.IntN(2) == 0 {
 				for call, start := range open {
 					x := reading{[]string{"a", "b", "c"}[random.IntN(3)], random.IntN(3), start.Seq, 0, fmt.Sprint("c", call), fmt.Sprint("d", call)}
-					x.row = r.add(record.ToolCompleted, "", fmt.Sprint("T", call), "A", m{"tool": "find", "result": items(item(x.name, x.price))},
-						m{"call_id": x.call, "adk.started": start.EventID, "adk.result": x.digest}).Seq
+					x.row = r.end(fmt.Sprint("T", call), "A", x.call+"=find", items(item(x.name, x.price)), m{"adk.started": start.EventID, "adk.result": x.digest}).Seq
 					readings = append(readings, x)
 					delete(open, call)
 					break
@@ -323,9 +318,7 @@ func TestSelectBesideANestedSession(t *testing.T) {
 	c := &recorder{t: t, run: "c"}
 	c.find("c1", "d1", item("a", 40), item("b", 9))
 	r := &recorder{t: t, run: "1"}
-	for range len(c.rows) {
-		r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
-	}
+	r.skip(len(c.rows))
 	began := r.start("T", "A", "c9=researcher", m{}).EventID
 	last := r.start("T2", "A", "c8=find", m{}).EventID
 	r.find("c7", "d7", item("a", 50))
@@ -375,9 +368,7 @@ func TestSelectNestedSession(t *testing.T) {
 		c.find("c2", "d2", item("a", 52), item("b", 9))
 		test.decide(c)
 		r := &recorder{t: t, run: "1"}
-		for range len(c.rows) {
-			r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
-		}
+		r.skip(len(c.rows))
 		start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
 		r.add(record.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
 			m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9", "adk.child_session": childOf(child)})

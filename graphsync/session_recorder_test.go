@@ -160,6 +160,13 @@ func (r *recorder) in(s record.Session) []record.Event {
 	return r.rows
 }
 
+// skip records rows that say nothing, in the place of rows of other sessions: numbers count over all.
+func (r *recorder) skip(rows int) {
+	for range rows {
+		r.add(record.StateDelta, "", "A", "", nil, nil)
+	}
+}
+
 // childOf names the session of an agent that ran as a tool.
 func childOf(s record.Session) m {
 	return m{"app_name": s.App, "user_id": s.User, "session_id": s.ID}

@@ -200,3 +200,54 @@ func TestLongSessionIsKept(t *testing.T) {
 		t.Errorf("%d rows take %d bytes, and %d by their own account; at most %d are wanted", rows, heap, s.bytes, limit)
 	}
 }
+
+// counted counts how often rows are read from the first one on.
+type counted struct {
+	steps
+	fromStart int
+}
+
+func (c *counted) RowsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error) {
+	if seq == 0 {
+		c.fromStart++
+	}
+	return c.steps.RowsAfter(ctx, s, seq)
+}
+
+// Folds that were not used for longest are forgotten, so that all together take 64 MB.
+func TestKeptSessionsAreBounded(t *testing.T) {
+	const sessions, size = 20, 6 << 20
+	rows := &counted{steps: steps{of: 2, row: func(n int64) record.Event { // under way, so that the content is kept
+		return made(record.ToolStarting, n, strings.Repeat("x", size/2), `{"adk":{}}`)
+	}}}
+	ss := NewSessions(rows, nil)
+	folded := func(n int) bool { // anew
+		t.Helper()
+		rows.fromStart = 0
+		sel, err := ss.Select(t.Context(), record.Session{ID: fmt.Sprint("s", n)}, record.Decision{})
+		if err != nil || sel.Counts.RowsRead != 2 {
+			t.Fatalf("session %d: %d rows, %v", n, sel.Counts.RowsRead, err)
+		}
+		return rows.fromStart > 0
+	}
+	before := inHeap()
+	for n := range sessions {
+		if !folded(n) {
+			t.Errorf("session %d was known", n)
+		}
+		if folded(0) {
+			t.Errorf("session 0 was forgotten after %d others, although it is used most", n)
+		}
+	}
+	if took := inHeap() - before; took > keptBytes+size {
+		t.Errorf("%d bytes are kept", took)
+	}
+	kept := 1
+	for n := sessions - 1; n > 0 && !folded(n); n-- {
+		kept++
+	}
+	if want := keptBytes / size; kept != want {
+		t.Errorf("%d sessions were kept, want %d", kept, want)
+	}
+	runtime.KeepAlive(ss)
+}

@@ -4,12 +4,10 @@
 package graphsync_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -219,73 +217,6 @@ func TestSelectionOfRowsInPieces(t *testing.T) {
 	}
 }
 
-// Folds that were not used for longest are forgotten, so that all together take 64 MB.
-func TestKeptSessionsAreBounded(t *testing.T) {
-	const sessions, limit, size = 20, 64 << 20, 6 << 20
-	session := func(n int) record.Session { return record.Session{App: "ads", User: "u", ID: fmt.Sprint("s", n)} }
-	r := &recorder{t: t}
-	for _, span := range []string{"T1", "T2"} { // under way, so that the content is kept
-		r.add(record.ToolStarting, "", span, "A", nil, nil).Content = bytes.Repeat([]byte("x"), size/2)
-	}
-	rows := &sameRows{rows: r.rows}
-	ss := graphsync.NewSessions(rows, nil)
-	folded := func(n int) bool { // anew
-		t.Helper()
-		rows.fromStart = 0
-		if sel, err := ss.Select(t.Context(), session(n), record.Decision{}); err != nil || sel.Counts.RowsRead != 2 {
-			t.Fatalf("session %d: %d rows, %v", n, sel.Counts.RowsRead, err)
-		}
-		return rows.fromStart > 0
-	}
-	inHeap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC() // what the first one found is freed
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := inHeap()
-	for n := range sessions {
-		if !folded(n) {
-			t.Errorf("session %d was known", n)
-		}
-		if folded(0) {
-			t.Errorf("session 0 was forgotten after %d others, although it is used most", n)
-		}
-	}
-	if took := inHeap() - before; took > limit+size {
-		t.Errorf("%d bytes are kept", took)
-	}
-	kept := 1
-	for n := sessions - 1; n > 0 && !folded(n); n-- {
-		kept++
-	}
-	if want := limit / size; kept != want {
-		t.Errorf("%d sessions were kept, want %d", kept, want)
-	}
-	runtime.KeepAlive(ss)
-}
-
-// sameRows gives every session the same rows, in memory of their own.
-type sameRows struct {
-	growing
-	rows      []record.Event
-	fromStart int
-}
-
-func (s *sameRows) RowsAfter(_ context.Context, _ record.Session, seq int64) ([]record.Event, error) {
-	if seq == 0 {
-		s.fromStart++
-	}
-	rows := slices.Clone(s.rows[seq:])
-	for i := range rows {
-		rows[i].Content = bytes.Clone(rows[i].Content)
-	}
-	return rows, nil
-}
-
-func (s *sameRows) Stored(context.Context, ...string) (bool, error) { return true, nil }
-
 // Many ask for the evidence of a few sessions while rows come and go.
 func TestSessionsAtOnce(t *testing.T) {
 	const sessions, steps, askers = 3, 40, 6
@@ -346,53 +277,6 @@ func TestSessionsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// failing fails in one of its methods.
-type failing struct {
-	growing
-	in string
-	// entered, if any, is told of each call of RowsAfter, which waits for leave.
-	entered, leave chan struct{}
-}
-
-func (f *failing) fails(in string) error {
-	if f.in == in {
-		return errors.New("disk on fire")
-	}
-	return nil
-}
-
-func (f *failing) RowsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error) {
-	if f.entered != nil {
-		f.entered <- struct{}{}
-		<-f.leave
-	}
-	if err := f.fails("rows"); err != nil && seq > 0 { // in the midst of it
-		return nil, err
-	}
-	return f.growing.RowsAfter(ctx, s, seq)
-}
-
-func (f *failing) Row(ctx context.Context, id string) (record.Event, bool, error) {
-	if err := f.fails("row"); err != nil {
-		return record.Event{}, false, err
-	}
-	return f.growing.Row(ctx, id)
-}
-
-func (f *failing) Stored(ctx context.Context, ids ...string) (bool, error) {
-	if err := f.fails("stored"); err != nil {
-		return false, err
-	}
-	return f.growing.Stored(ctx, ids...)
-}
-
-func (f *failing) Flush(ctx context.Context) error {
-	if err := f.fails("flush"); err != nil {
-		return err
-	}
-	return f.growing.Flush(ctx)
-}
-
 // After an error a session is folded anew, and the next selection is whole.
 func TestSessionsAfterAnError(t *testing.T) {
 	r := &recorder{t: t}
@@ -400,13 +284,13 @@ func TestSessionsAfterAnError(t *testing.T) {
 	r.find("c2", "d2", item("b", 9))
 	r.found(of, declares("m"))
 	for _, in := range []string{"rows", "row", "stored", "flush"} {
-		rows := &failing{growing: growing{chunk: 2, blind: true}}
+		rows := &growing{chunk: 2, blind: true}
 		rows.add(r.rows[:2]...)
 		ss := graphsync.NewSessions(rows, compile(t, priceRules()))
 		if _, err := ss.Select(t.Context(), testSession, record.Decision{}); err != nil {
 			t.Fatal(err)
 		}
-		rows.in = in
+		rows.broken = in
 		rows.wait(r.rows[2:]...)
 		if in == "row" || in == "rows" {
 			rows.add(r.rows[2:]...)
@@ -421,7 +305,7 @@ func TestSessionsAfterAnError(t *testing.T) {
 				t.Errorf("%s: the error of Fold is %v", in, err)
 			}
 		}
-		rows.in = ""
+		rows.broken = ""
 		sel, err := ss.Select(t.Context(), testSession, record.Decision{})
 		if err != nil || sel.Counts.RowsRead != len(r.rows) || len(sel.Entities) != 3 {
 			t.Errorf("%s, then: %d rows, %q, %v", in, sel.Counts.RowsRead, tell(sel.Entities), err)
@@ -433,7 +317,11 @@ func TestSessionsAfterAnError(t *testing.T) {
 // another session.
 func TestSelectionOfOneSessionIsSerial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rows := &failing{entered: make(chan struct{}, 100), leave: make(chan struct{})}
+		entered, leave := make(chan struct{}, 100), make(chan struct{})
+		rows := &growing{reading: func() {
+			entered <- struct{}{}
+			<-leave
+		}}
 		ss := graphsync.NewSessions(rows, nil)
 		var wg sync.WaitGroup
 		ask := func(ctx context.Context, s record.Session) error {
@@ -448,7 +336,7 @@ func TestSelectionOfOneSessionIsSerial(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if inside := len(rows.entered); inside != 2 {
+		if inside := len(entered); inside != 2 {
 			t.Errorf("%d read rows, want one for each session", inside)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -456,7 +344,7 @@ func TestSelectionOfOneSessionIsSerial(t *testing.T) {
 		if err := ask(ctx, numbered(0)); !errors.Is(err, context.Canceled) {
 			t.Errorf("a canceled wait: %v", err)
 		}
-		close(rows.leave)
+		close(leave)
 		wg.Wait()
 	})
 }

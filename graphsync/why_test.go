@@ -85,52 +85,6 @@ func TestWhyOfAResumedCall(t *testing.T) {
 	diff(t, "why of the turn that answers", []string{"Budget $50,000 1: (named) T3 / H ~ R2"}, why(t, g, r.key("R2"), graphsync.WithHops(1)))
 }
 
-func TestWhyAcrossTurns(t *testing.T) {
-	r := &recorder{t: t}
-	r.turn("1", "R1")
-	r.agent("root", "A1", "R1")
-	r.llm("L1", "A1", "c1=transfer_to_agent")
-	r.tool("X1", "A1", "c1=transfer_to_agent", m{}, m{})
-	r.agent("planner", "P1", "A1")
-	r.llm("L2", "P1", "c2=query_ad_inventory")
-	r.tool("T1", "P1", "c2=query_ad_inventory", m{}, placements("Reels"))
-	r.llm("L3", "P1") // the planner answers the user
-	r.turn("2", "R2")
-	r.agent("planner", "P2", "R2")
-	r.llm("L4", "P2", "c1=provision_campaign") // numbered anew
-	r.ask("T2", "P2", "c1=provision_campaign", "H", "conf", m{"budget": 50000})
-
-	g := build(t, r.rows)
-	diff(t, "why", []string{
-		"Budget $50,000 0: (action) H",
-		"Product Reels 3: T1 > L3 > L4 > T2 / H",
-	}, why(t, g, r.key("H")))
-	diff(t, "informs", []string{
-		"L1>X1", "L2>T1", "L3>L4", "L4>T2", "R1>L1", "R2>L4", "T1>L3", "X1>L2",
-	}, edges(g, graphsync.Informs))
-}
-
-// What a failed, a crashed or a refused step knew is still in the history.
-func TestWhyOverStepsThatDidNotEnd(t *testing.T) {
-	r := &recorder{t: t}
-	r.turn("1", "R1")
-	r.llm("L1", "R1", "c1=query_ad_inventory")
-	r.tool("T1", "R1", "c1=query_ad_inventory", m{}, placements("Reels"))
-	r.add(record.LLMRequest, "root", "L2", "R1", nil, nil)
-	r.add(record.LLMError, "root", "L2", "R1", nil, nil)
-	r.turn("2", "R2")
-	r.llm("L3", "R2", "c2=query_audience")
-	r.start("T2", "R2", "c2=query_audience", m{}) // the process died here
-	r.turn("3", "R3")
-	r.llm("L4", "R3", "c3=provision_campaign")
-	r.ask("T3", "R3", "c3=provision_campaign", "H", "conf", m{"budget": 1})
-	g := build(t, r.rows)
-	diff(t, "why", []string{
-		"Budget $1 0: (action) H",
-		"Product Reels 4: T1 > L2 > L3 > L4 > T3 / H",
-	}, why(t, g, r.key("H")))
-}
-
 func TestHopLimit(t *testing.T) {
 	r := delegate(t)
 	g := build(t, r.rows)
@@ -142,81 +96,28 @@ func TestHopLimit(t *testing.T) {
 	if _, err := g.Why(r.key("H"), graphsync.WithHops(-1)); err == nil {
 		t.Error("a negative hop limit was accepted")
 	}
+
+	long := longRun(t, 15)
+	g = build(t, long.rows)
+	for hops, want := range map[int]int{graphsync.DefaultHops: 11, 28: 15, 30: 16} {
+		if got := why(t, g, long.key("H"), graphsync.WithHops(hops)); len(got) != want {
+			t.Errorf("%d hops give %d reasons, want %d", hops, len(got), want)
+		}
+	}
+	diff(t, "the default", why(t, g, long.key("H"), graphsync.WithHops(graphsync.DefaultHops)), why(t, g, long.key("H")))
+}
+
+func TestUnknownNodes(t *testing.T) {
+	g := build(t, delegate(t).rows)
+	if _, ok := g.Node("nothing"); ok || g.Causes("nothing", 1) != nil {
+		t.Error("an unknown key has a node, or causes")
+	}
 	if _, err := g.Why("nothing"); !errors.Is(err, graphsync.ErrUnknownNode) {
 		t.Errorf("why of an unknown node: %v", err)
 	}
-
-	// A chain that is longer than the default.
-	long := &recorder{t: t}
-	long.turn("1", "R")
-	for i := range 15 {
-		id := fmt.Sprint("c", i)
-		long.llm(fmt.Sprint("L", i), "R", id+"=query_ad_inventory")
-		long.tool(fmt.Sprint("T", i), "R", id+"=query_ad_inventory", m{}, placements(fmt.Sprint("P", i)))
+	if _, ok := graphsync.Fold(nil, nil).Graph().Decision(); ok {
+		t.Error("an empty session has a decision")
 	}
-	g = build(t, long.rows)
-	if got := why(t, g, long.key("T14")); len(got) != 11 {
-		t.Errorf("the default limit gives %d reasons, want 11: %q", len(got), got)
-	}
-	if got := why(t, g, long.key("T14"), graphsync.WithHops(28)); len(got) != 15 {
-		t.Errorf("28 hops give %d reasons, want 15", len(got))
-	}
-}
-
-func TestParallelCallsDoNotCross(t *testing.T) {
-	r := &recorder{t: t}
-	r.turn("1", "R")
-	r.llm("L1", "R", "a=query_ad_inventory", "b=provision_campaign")
-	r.start("T1", "R", "a=query_ad_inventory", m{})
-	r.end("T1", "R", "a=query_ad_inventory", placements("Reels"), nil)
-	r.ask("T2", "R", "b=provision_campaign", "H", "conf", m{"budget": 7})
-	g := build(t, r.rows)
-	diff(t, "why", []string{"Budget $7 0: (action) H"}, why(t, g, r.key("H")))
-	diff(t, "informs", []string{"L1>T1", "L1>T2", "R>L1"}, edges(g, graphsync.Informs))
-}
-
-// Two branches run at once, with call ids that models number alike. Each keeps to
-// itself, both start from what was known before, and the main branch knows both.
-func TestParallelBranches(t *testing.T) {
-	r := &recorder{t: t}
-	r.turn("1", "R")
-	r.llm("L0", "R", "c0=query_audience")
-	r.tool("T0", "R", "c0=query_audience", m{}, m{"audience": "Runners"})
-	on := func(branch string, f func()) { r.branch = branch; f(); r.branch = "" }
-	on("par.a", func() { r.llm("La", "R", "c1=query_ad_inventory") })
-	on("par.b", func() { r.llm("Lb", "R", "c1=query_ad_inventory") })
-	on("par.b", func() { r.start("Tb", "R", "c1=query_ad_inventory", m{}) })
-	on("par.a", func() { r.start("Ta", "R", "c1=query_ad_inventory", m{}) })
-	on("par.a", func() { r.end("Ta", "R", "c1=query_ad_inventory", placements("A"), nil) })
-	on("par.b", func() { r.end("Tb", "R", "c1=query_ad_inventory", placements("B"), nil) })
-	on("par.b", func() { r.llm("Lb2", "R") })
-	on("par.a", func() { r.llm("La2", "R") })
-	r.llm("L1", "R", "c9=provision_campaign")
-	r.ask("T1", "R", "c9=provision_campaign", "H", "conf", m{"budget": 7})
-	g := build(t, r.rows)
-	diff(t, "informs", []string{
-		"L0>T0", "L1>T1", "La2>L1", "La>Ta", "Lb2>L1", "Lb>Tb", "R>L0", "T0>L1", "T0>La", "T0>Lb", "Ta>La2", "Tb>Lb2",
-	}, edges(g, graphsync.Informs))
-	decision := []string{
-		"Budget $7 0: (action) H",
-		"Targeting Runners 2: T0 > L1 > T1 / H",
-		"Product A 3: Ta > La2 > L1 > T1 / H",
-		"Product B 3: Tb > Lb2 > L1 > T1 / H",
-	}
-	diff(t, "why", decision, why(t, g, r.key("H")))
-	diff(t, "why inside a branch", []string{"Product A 0: Ta", "Targeting Runners 2: T0 > La > Ta"}, why(t, g, r.key("Ta")))
-
-	// The same branch runs again in a later turn: the first turn's edges stay.
-	before := g.Edges()
-	r.turn("2", "R2")
-	on("par.a", func() { r.llm("La3", "R2") })
-	after := build(t, r.rows)
-	for _, e := range before {
-		if !slices.Contains(after.Edges(), e) {
-			t.Errorf("a later row took the edge %v away", e)
-		}
-	}
-	diff(t, "why after a later turn", decision, why(t, after, r.key("H")))
 }
 
 func TestDuplicatesCountOnce(t *testing.T) {
@@ -404,10 +305,12 @@ func TestWhyLeadsToWhatWasLearned(t *testing.T) {
 		for i, e := range r.rows {
 			row[e.EventID] = i
 		}
+		latest := ""
 		for _, decision := range g.Nodes() {
 			if decision.Kind != graphsync.KindHITL {
 				continue
 			}
+			latest = decision.Key
 			distance := distances(g, decision.Key)
 			request := row[decision.EventIDs[0]]
 			type from struct {
@@ -487,6 +390,9 @@ func TestWhyLeadsToWhatWasLearned(t *testing.T) {
 			if t.Failed() {
 				t.FailNow()
 			}
+		}
+		if d, _ := g.Decision(); d != latest {
+			t.Errorf("seed %d: the decision is %s, want the latest request, %s", seed, d, latest)
 		}
 	}
 	if seeds > 1 && (len(origins) != 3 || farther < seeds || kept < seeds) {

@@ -6,6 +6,8 @@ package gate_test
 import (
 	"testing"
 
+	"google.golang.org/genai"
+
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagent"
@@ -21,15 +23,29 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// The guard is told which answer of a model asked, whoever put the call there.
+// The guard is told which answer of a model asked, whoever put the call there and whatever else the answer holds.
 func TestGuardIsToldWhichAnswerAsked(t *testing.T) {
 	buys := func() *model.LLMResponse { return adktest.Calls(call("", "buy", m{"item": "Strava"})) }
-	for name, tt := range map[string]struct {
+	type test struct {
 		answers []*model.LLMResponse
 		agent   func(*llmagent.Config)
 		nth     int // of the model calls
-	}{
-		"the model": {answers: []*model.LLMResponse{adktest.Calls(call("", "search", nil)), buys(), adktest.Text("done")}, nth: 1},
+	}
+	fromModel := func(answer *model.LLMResponse) test {
+		return test{answers: []*model.LLMResponse{adktest.Calls(call("", "search", nil)), answer, adktest.Text("done")}, nth: 1}
+	}
+	inItsPlace := func(answer *model.LLMResponse) test {
+		return test{answers: []*model.LLMResponse{adktest.Text("done")}, agent: func(c *llmagent.Config) {
+			n := 0
+			c.BeforeModelCallbacks = []llmagent.BeforeModelCallback{func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
+				if n++; n == 1 {
+					return answer, nil
+				}
+				return nil, nil
+			}}
+		}}
+	}
+	tests := map[string]test{
 		"one id twice": {answers: []*model.LLMResponse{
 			adktest.Calls(call("x", "search", nil)), adktest.Calls(call("x", "buy", m{"item": "Strava"})), adktest.Text("done"),
 		}, nth: 1},
@@ -44,19 +60,25 @@ func TestGuardIsToldWhichAnswerAsked(t *testing.T) {
 				}}
 			},
 		},
-		"a callback in the place of the model": {
-			answers: []*model.LLMResponse{adktest.Text("done")}, nth: 0,
-			agent: func(c *llmagent.Config) {
-				n := 0
-				c.BeforeModelCallbacks = []llmagent.BeforeModelCallback{func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
-					if n++; n == 1 {
-						return buys(), nil
-					}
-					return nil, nil
-				}}
-			},
-		},
+	}
+	with := func(p *genai.Part) func(*genai.Content) {
+		return func(c *genai.Content) { c.Parts = append(c.Parts, p) }
+	}
+	for name, change := range map[string]func(*genai.Content){
+		"a call":                          func(*genai.Content) {},
+		"with a confirmation it makes up": with(&genai.Part{FunctionCall: call("", "adk_request_confirmation", nil)}),
+		"with a request for a credential": with(&genai.Part{FunctionCall: call("", "adk_request_credential", nil)}),
+		"with a result it makes up":       with(genai.NewPartFromFunctionResponse("search", m{})),
+		"in the role of the user":         func(c *genai.Content) { c.Role = genai.RoleUser },
+		"in no role":                      func(c *genai.Content) { c.Role = "" },
 	} {
+		for by, made := range map[string]func(*model.LLMResponse) test{"the model": fromModel, "a callback in its place": inItsPlace} {
+			answer := buys()
+			change(answer.Content)
+			tests[name+", "+by] = made(answer)
+		}
+	}
+	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			mk := &market{}
 			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: []string{"buy"}}}, func(*gate.Gate) agent.Agent {

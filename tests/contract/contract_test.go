@@ -5,7 +5,6 @@ package contract_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -16,14 +15,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
@@ -90,11 +87,12 @@ func TestContractOfPython(t *testing.T) {
 			for i := range rows {
 				ct.check(t, &rows[i], contract.Python)
 			}
-			g := graphOf(t, rows)
+			g := graphsync.Fold(nil, rows).Graph()
 			for _, e := range rows {
-				key := graphsync.TechNodeKey(e.Session(), e.TraceID, e.SpanID)
-				if _, ok := g.Node(key); !ok {
-					t.Errorf("%s: the graph has no node for span %s", e.EventType, e.SpanID)
+				n, ok := g.Node(graphsync.TechNodeKey(e.Session(), e.TraceID, e.SpanID))
+				ofAgent := e.EventType == record.AgentStateCheckpoint || e.EventType == record.EventCompaction
+				if !ok || ofAgent && (n.Kind != graphsync.KindAgent || n.Name != e.Agent) {
+					t.Errorf("%s: the graph has %s %q for span %s", e.EventType, n.Kind, n.Name, e.SpanID)
 				}
 			}
 		})
@@ -109,33 +107,6 @@ func TestContractOfPython(t *testing.T) {
 			t.Errorf("no fixture fills column %s", c.Name)
 		}
 	}
-}
-
-// graphOf returns the graph of the rows of one session, made from a journal.
-func graphOf(t *testing.T, rows []record.Event) *graphsync.Graph {
-	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "python.db")}, Logger: cgtest.Quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := j.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, e := range rows {
-		if !j.Append(e) {
-			t.Errorf("the journal refused %s", e.EventType)
-		}
-	}
-	folded, err := graphsync.NewSessions(j, nil).Fold(t.Context(), rows[0].Session())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := folded.Counts().RowsRead; n != len(rows) {
-		t.Errorf("%d rows read, want %d", n, len(rows))
-	}
-	return folded.Graph()
 }
 
 // checkGraphs checks that no edge leads out of the graph of a session, and that every step of a run
@@ -585,47 +556,20 @@ func readRows(t testing.TB, file string) []record.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []struct {
-		Timestamp    time.Time       `json:"timestamp"`
-		EventID      string          `json:"event_id"`
-		EventType    string          `json:"event_type"`
-		Agent        string          `json:"agent"`
-		SessionID    string          `json:"session_id"`
-		InvocationID string          `json:"invocation_id"`
-		UserID       string          `json:"user_id"`
-		TraceID      string          `json:"trace_id"`
-		SpanID       string          `json:"span_id"`
-		ParentSpanID string          `json:"parent_span_id"`
-		Content      json.RawMessage `json:"content"`
-		ContentParts json.RawMessage `json:"content_parts"`
-		Attributes   json.RawMessage `json:"attributes"`
-		LatencyMS    json.RawMessage `json:"latency_ms"`
-		Status       string          `json:"status"`
-		ErrorMessage string          `json:"error_message"`
-		IsTruncated  bool            `json:"is_truncated"`
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&list); err != nil {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	column := func(doc json.RawMessage) []byte {
-		if s := string(doc); s == "" || s == "null" || s == "[]" {
-			return nil
+	var lines bytes.Buffer
+	for _, row := range list {
+		if err := json.Compact(&lines, row); err != nil {
+			t.Fatal(err)
 		}
-		return doc
+		lines.WriteByte('\n')
 	}
-	var rows []record.Event
-	for i, r := range list {
-		e := record.Event{
-			Timestamp: r.Timestamp.UnixMicro(), EventID: r.EventID, EventType: r.EventType, Agent: r.Agent, SessionID: r.SessionID,
-			InvocationID: r.InvocationID, UserID: r.UserID, TraceID: r.TraceID, SpanID: r.SpanID, ParentSpanID: r.ParentSpanID,
-			Content: column(r.Content), ContentParts: column(r.ContentParts), Attributes: column(r.Attributes), LatencyMS: column(r.LatencyMS),
-			Status: r.Status, ErrorMessage: r.ErrorMessage, IsTruncated: r.IsTruncated,
-			RunSeq: int64(i + 1),
-		}
-		e.AppName, _ = rowtest.Field(t, e.Attributes, "adk", "app_name").(string)
-		rows = append(rows, e)
+	got, err := rowfile.Read(t.Context(), &lines, file, rowfile.Options{})
+	if err != nil || len(got.Unknown) > 0 {
+		t.Fatalf("%v; members that are no columns: %v", err, got.Unknown)
 	}
-	return rows
+	return got.Rows
 }

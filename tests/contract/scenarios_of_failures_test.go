@@ -104,14 +104,6 @@ func modelError(t *testing.T, h *cgtest.Harness) {
 	fail(h, "Hello")
 }
 
-func modelErrorAnswered(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.RootAgent(t, offline()), cgtest.NewPlugin(t, plugin.Config{Name: "apologises",
-		OnModelErrorCallback: func(agent.Context, *model.LLMRequest, error) (*model.LLMResponse, error) {
-			return adktest.Text("Sorry."), nil
-		}}))
-	h.Say("Hello")
-}
-
 func modelWithoutAnswer(t *testing.T, h *cgtest.Harness) {
 	h.Serve(cgtest.RootAgent(t, several{}))
 	_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("Hello"))
@@ -140,70 +132,14 @@ func shortCircuited(t *testing.T, h *cgtest.Harness) {
 	h.Say("Hello")
 }
 
-// told returns what runs a turn through the Instance, which sees what the consumer
-// sees, untold what runs one without it.
-func told(h *cgtest.Harness) runFunc {
-	return func(ctx context.Context, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig, opts ...runner.RunOption) iter.Seq2[*session.Event, error] {
-		return h.CG.Run(ctx, h.Runner, userID, sessionID, msg, cfg, opts...)
-	}
-}
-
-func untold(h *cgtest.Harness) runFunc { return h.Runner.Run }
-
-type runFunc func(context.Context, string, string, *genai.Content, agent.RunConfig, ...runner.RunOption) iter.Seq2[*session.Event, error]
-
 // earlyStop has a consumer that stops in the middle of the model's answer.
-func earlyStop(t *testing.T, h *cgtest.Harness, run func(*cgtest.Harness) runFunc) {
+func earlyStop(t *testing.T, h *cgtest.Harness) {
 	h.Serve(cgtest.RootAgent(t, adktest.Stalled{}, found(t)))
-	for _, err := range run(h)(t.Context(), cgtest.User, cgtest.SessionID, adktest.UserText("Find routes"), agent.RunConfig{}) {
+	for _, err := range h.Runner.Run(t.Context(), cgtest.User, cgtest.SessionID, adktest.UserText("Find routes"), agent.RunConfig{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		break
-	}
-}
-
-// cancelled has a client that hangs up while a tool runs.
-func cancelled(t *testing.T, h *cgtest.Harness) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	hang := cgtest.NewTool(t, "hang", func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
-		cancel()
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	ends := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-		if adktest.LastResponse(req) == nil {
-			return adktest.Call("hang", map[string]any{"query": "x"}), nil
-		}
-		return nil, context.Canceled
-	}}
-	h.Serve(cgtest.RootAgent(t, ends, hang))
-	if _, err := adktest.TryRun(ctx, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("Hang")); err == nil {
-		t.Fatal("the run did not fail")
-	}
-}
-
-// brokenAgent is an agent that ends with an error.
-func brokenAgent(t *testing.T) agent.Agent {
-	t.Helper()
-	a, err := agent.New(agent.Config{Name: "broken", Run: func(agent.InvocationContext) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("the agent broke down")) }
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func agentError(t *testing.T, h *cgtest.Harness, run func(*cgtest.Harness) runFunc) {
-	h.Serve(brokenAgent(t))
-	var last error
-	for _, err := range run(h)(t.Context(), cgtest.User, cgtest.SessionID, adktest.UserText("Hello"), agent.RunConfig{}) {
-		last = err
-	}
-	if last == nil {
-		t.Fatal("the run did not fail")
 	}
 }
 
@@ -226,14 +162,6 @@ func agentErrorEvent(t *testing.T, h *cgtest.Harness) {
 func answerToNothing(t *testing.T, h *cgtest.Harness) {
 	h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, "adk-nobody-asked", true)
-}
-
-func refusedRun(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.RootAgent(t, offline()), cgtest.NewPlugin(t, plugin.Config{Name: "refuses",
-		BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
-			return genai.NewContentFromText("Not today.", genai.RoleModel), nil
-		}}))
-	h.Say("Hello")
 }
 
 // workflowNodes has a node of every kind: functions, two of them side by side, a

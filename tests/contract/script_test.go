@@ -42,6 +42,21 @@ func (m chunked) GenerateContent(_ context.Context, _ *model.LLMRequest, stream 
 	}
 }
 
+// several is a model that gives more than one answer to a request, or none.
+type several struct{ answers []*model.LLMResponse }
+
+func (several) Name() string { return "several" }
+
+func (m several) GenerateContent(context.Context, *model.LLMRequest, bool) iter.Seq2[*model.LLMResponse, error] {
+	return func(yield func(*model.LLMResponse, error) bool) {
+		for _, a := range m.answers {
+			if !yield(a, nil) {
+				return
+			}
+		}
+	}
+}
+
 // parts returns an answer of the given parts.
 func parts(ps ...*genai.Part) *model.LLMResponse {
 	r := adktest.Text("")

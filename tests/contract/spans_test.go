@@ -268,6 +268,9 @@ func TestSpansLeadToRows(t *testing.T) {
 				},
 			}}))
 		}, "", 4, 3, 2},
+		{"several answers", func(*bench) agent.Agent {
+			return llmAgent("root", several{[]*model.LLMResponse{adktest.Text("0"), adktest.Text("1"), adktest.Text("2")}})
+		}, "", 1, 0, 1},
 		{"model fails", func(*bench) agent.Agent {
 			return llmAgent("root", &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return nil, errors.New("offline") }})
 		}, "", 1, 0, 1},
@@ -344,26 +347,6 @@ func sum(t *testing.T, e record.Event, paths [][]string) any {
 	return total
 }
 
-// Each attribute of the table is one that ADK sets.
-func TestTableNamesWhatADKSets(t *testing.T) {
-	b := newBench(traceADK(t), true)
-	b.run(t, t.Context(), llmAgent("root", llm{tools: 1}), agent.RunConfig{})
-	for _, a := range recorder.SpanAttributes() {
-		if !slices.ContainsFunc(b.of(a.Span), func(s sdktrace.ReadOnlySpan) bool { return attr(s, a.Name) != nil }) {
-			t.Errorf("no %s span has %s", a.Span, a.Name)
-		}
-	}
-}
-
-func TestSpanOfSeveralAnswersLeadsToTheFirst(t *testing.T) {
-	b := newBench(traceADK(t), true)
-	b.run(t, t.Context(), llmAgent("root", several{[]*model.LLMResponse{adktest.Text("0"), adktest.Text("1"), adktest.Text("2")}}), agent.RunConfig{})
-	b.check(t)
-	if n := len(b.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 3 {
-		t.Errorf("%d answers, want 3", n)
-	}
-}
-
 // Without the processor, the spans that the callbacks see still lead to their rows.
 func TestWithoutTheProcessor(t *testing.T) {
 	b := newBench(traceADK(t), false)
@@ -426,4 +409,9 @@ func TestManyRunsAtOnce(t *testing.T) {
 		t.Errorf("%d model calls, %d tool calls, %d agents", models, tools, agents)
 	}
 	b.checkTable(t)
+	for _, a := range recorder.SpanAttributes() {
+		if !slices.ContainsFunc(b.of(a.Span), func(s sdktrace.ReadOnlySpan) bool { return attr(s, a.Name) != nil }) {
+			t.Errorf("no %s span has %s, which the table names", a.Span, a.Name)
+		}
+	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -197,8 +198,14 @@ func rambler(t *testing.T, h *cgtest.Harness) {
 			},
 		}
 	}
+	both, err := parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{
+		Name: "both", SubAgents: []agent.Agent{cgtest.NewAgent(t, config("left")), cgtest.NewAgent(t, config("right"))},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := config("root")
-	cfg.SubAgents = []agent.Agent{sideBySide(t, "both", cgtest.NewAgent(t, config("left")), cgtest.NewAgent(t, config("right")))}
+	cfg.SubAgents = []agent.Agent{both}
 	h.Serve(cgtest.NewAgent(t, cfg))
 }
 

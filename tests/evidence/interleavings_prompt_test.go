@@ -5,6 +5,7 @@ package evidence_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 
 	"google.golang.org/adk/v2/model"
@@ -83,4 +84,12 @@ func refusedReadings(result map[string]any) (out []reading) {
 		}
 	}
 	return out
+}
+
+func encoded(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%v", v)
+	}
+	return string(text)
 }

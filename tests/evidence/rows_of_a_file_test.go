@@ -6,14 +6,11 @@ package evidence_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -48,15 +45,12 @@ func TestRowsOfAFile(t *testing.T) {
 	})
 	for seed := range testsize.Seeds(t, 10, 300) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		file := scribble(t, rnd, 60)
-		for i := range file {
-			e := &file[i]
-			e.EventID, e.SessionID, e.Attributes = fmt.Sprint("f", seed, e.EventID), fmt.Sprint(e.SessionID, "-", seed), ofSeed(e.Attributes, seed)
-		}
+		of := fmt.Sprint("f", seed, "-")
+		file := scribble(t, rnd, of, 60)
 		if err := j.Import(t.Context(), file); err != nil {
 			t.Fatal(err)
 		}
-		s := record.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint("s0-", seed)}
+		s := record.Session{App: cgtest.App, User: cgtest.User, ID: of + "s0"}
 		d := record.Decision{Answer: file[rnd.IntN(len(file))].EventID, Tool: "take", Args: encoded(map[string]any{"offers": offers(rnd)})}
 		// A file may be in any order.
 		rnd.Shuffle(len(file), func(a, b int) { file[a], file[b] = file[b], file[a] })
@@ -86,35 +80,5 @@ func TestRowsOfAFile(t *testing.T) {
 		if diff := cmp.Diff(told[0], told[1], numbers, cmp.AllowUnexported(entity.Value{})); diff != "" {
 			t.Fatalf("seed %d: (-journal +file):\n%s", seed, diff)
 		}
-	}
-}
-
-// A session whose rows retention removes while it is kept in memory is folded anew.
-func TestRetentionUnderAKeptFold(t *testing.T) {
-	h := cgtest.New(t, func(o *cgtest.Options) {
-		o.Config.Journal.CommitInterval = time.Millisecond
-	})
-	h.Say("find routes")
-	h.Rows(cgtest.SessionID)
-	j := h.Journal()
-	sessions := graphsync.NewSessions(j, nil)
-	before, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), record.Decision{})
-	if err != nil || before.Counts.RowsRead == 0 {
-		t.Fatalf("%+v, %v", before.Counts, err)
-	}
-	conn, err := sqlite.OpenConn(h.Path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := sqlitex.ExecuteTransient(conn, "DELETE FROM agent_events WHERE run_seq <= 2", nil); err != nil {
-		t.Fatal(err)
-	}
-	after, err := sessions.Select(t.Context(), cgtest.Key(cgtest.SessionID), record.Decision{})
-	if err != nil || after.Counts.RowsRead != before.Counts.RowsRead-2 {
-		t.Errorf("%d rows count after the first two were removed, %d before; %v", after.Counts.RowsRead, before.Counts.RowsRead, err)
-	}
-	if len(after.OpenRuns) == 0 || !slices.ContainsFunc(after.OpenRuns, func(r graphsync.Run) bool { return r.Stored < r.Expected }) {
-		t.Errorf("the rows that are gone leave no gap: %+v", after.OpenRuns)
 	}
 }
