@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -57,55 +59,13 @@ func TestPermitIsForOneCall(t *testing.T) {
 	}
 }
 
-func TestPermitAfterDrift(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	b.world.put(strava, "availability", entity.Bool(false))
-	p, r, err := b.permit()
-	refusal := wantRefusal(t, err, safety.CodeDrift)
-	wantDrift(t, r, safety.Unavailable)
-	if p != nil || b.state() != safety.StateBlocked || refusal.Report.ID() != r.ID() {
-		t.Errorf("permit %v, state %s", p, b.state())
-	}
-	b.world.put(strava, "availability", entity.Bool(true))
-	_, _, err = b.permit()
-	wantRefusal(t, err, safety.CodeBlocked)
-}
-
+// A permit never ends after its approval.
 func TestPermitAtExpiry(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
 	b.clock.Add(7 * 24 * time.Hour)
 	p, _, err := b.permit()
-	if err != nil {
-		t.Fatalf("at the last moment: %v", err)
-	}
-	if !p.ExpiresAt().Equal(b.approval.ExpiresAt) {
-		t.Errorf("the permit ends at %v, after the approval at %v", p.ExpiresAt(), b.approval.ExpiresAt)
-	}
-	if err := p.Consume(t.Context(), b.args); err != nil {
-		t.Errorf("consumed at the last moment: %v", err)
-	}
-
-	b = newBench(t, nil, strava).approved()
-	b.clock.Add(7*24*time.Hour + 1)
-	_, _, err = b.permit()
-	wantRefusal(t, err, safety.CodeExpired)
-	if b.state() != safety.StateExpired {
-		t.Errorf("state %s, want expired", b.state())
-	}
-	_, _, err = b.permit()
-	wantRefusal(t, err, safety.CodeExpired)
-}
-
-func TestPermitWithoutClock(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	for name, times := range map[string][]time.Time{"at once": {{}}, "before the check": {epoch, {}}} {
-		b.cfg.Now = clockOf(times...)
-		g := b.made()
-		p, _, err := g.Permit(t.Context(), b.execution())
-		wantRefusal(t, err, safety.CodeClock)
-		if p != nil {
-			t.Errorf("%s: a permit", name)
-		}
+	if err != nil || !p.ExpiresAt().Equal(b.approval.ExpiresAt) {
+		t.Errorf("the permit ends at %v, the approval at %v; %v", p.ExpiresAt(), b.approval.ExpiresAt, err)
 	}
 }
 
@@ -160,55 +120,62 @@ func TestConsumeOnce(t *testing.T) {
 }
 
 func TestConsumeRefuses(t *testing.T) {
+	consume := func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), b.args) }
+	at := func(d time.Duration) func(*bench, *safety.Permit) error {
+		return func(b *bench, p *safety.Permit) error {
+			b.clock.Add(d)
+			return consume(b, p)
+		}
+	}
+	with := func(args map[string]any) func(*bench, *safety.Permit) error {
+		return func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), args) }
+	}
 	for name, test := range map[string]struct {
-		code string
+		code string // "" if the permit can be used
 		do   func(*bench, *safety.Permit) error
 	}{
-		"other arguments": {safety.CodeArgsChanged, func(b *bench, p *safety.Permit) error {
-			b.args["total"] = 300000.0 // changed between the permit and its use
-			return p.Consume(b.t.Context(), b.args)
+		"other arguments":    {safety.CodeArgsChanged, with(map[string]any{"campaign": "summer", "total": 300000.0})},
+		"no arguments":       {safety.CodeArgsChanged, with(nil)},
+		"bad arguments":      {safety.CodeArgsChanged, with(map[string]any{"x": 1i})},
+		"at the last moment": {"", at(30 * time.Second)},
+		"expired":            {safety.CodeExpired, at(30*time.Second + 1)},
+		"clock set back":     {safety.CodeClock, at(-1)},
+		"no clock": {safety.CodeClock, func(b *bench, p *safety.Permit) error {
+			b.clock.now = time.Time{}
+			return consume(b, p)
 		}},
-		"no arguments":  {safety.CodeArgsChanged, func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), nil) }},
-		"bad arguments": {safety.CodeArgsChanged, func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), map[string]any{"x": 1i}) }},
 		"end of the run": {safety.CodeCanceled, func(b *bench, p *safety.Permit) error {
 			ctx, cancel := context.WithCancel(b.t.Context())
 			cancel()
 			return p.Consume(ctx, b.args)
 		}},
-		"expired": {safety.CodeExpired, func(b *bench, p *safety.Permit) error {
-			b.clock.Add(30*time.Second + 1)
-			return p.Consume(b.t.Context(), b.args)
-		}},
-		"clock set back": {safety.CodeClock, func(b *bench, p *safety.Permit) error {
-			b.clock.Add(-1)
-			return p.Consume(b.t.Context(), b.args)
-		}},
-		"no clock": {safety.CodeClock, func(b *bench, p *safety.Permit) error {
-			b.clock.now = time.Time{}
-			return p.Consume(b.t.Context(), b.args)
-		}},
 		"taken back in the ledger": {safety.CodeAlreadyUsed, func(b *bench, p *safety.Permit) error {
-			if _, err := b.ledger.Transition(b.t.Context(), safety.Transition{
+			_, err := b.ledger.Transition(b.t.Context(), safety.Transition{
 				ID: p.ApprovalID(), From: []safety.ApprovalState{safety.StatePermitted}, To: safety.StateExpired, At: epoch,
-			}); err != nil {
-				b.t.Fatal(err)
-			}
-			return p.Consume(b.t.Context(), b.args)
+			})
+			return errors.Join(err, consume(b, p))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava)
 			p := b.permitted()
-			refusal := wantRefusal(t, test.do(b, p), test.code)
-			if refusal.Tool != "provision_campaign" || refusal.ApprovalID != b.approval.ID {
-				t.Errorf("refusal of %q, %q", refusal.Tool, refusal.ApprovalID)
+			err := test.do(b, p)
+			if test.code == "" {
+				if err != nil || b.state() != safety.StateExecuting {
+					t.Errorf("state %s, %v", b.state(), err)
+				}
+				return
+			}
+			refusal, _ := errors.AsType[*safety.Refusal](err)
+			if refusal == nil || refusal.Code != test.code || refusal.Tool != "provision_campaign" || refusal.ApprovalID != b.approval.ID {
+				t.Errorf("refused with %v, want %s", err, test.code)
 			}
 			if s := b.state(); s == safety.StateExecuting {
 				t.Errorf("state %s", s)
 			}
 			// What failed once does not come back.
 			b.clock.now = epoch
-			wantRefusal(t, p.Consume(t.Context(), map[string]any{"campaign": "summer", "total": 200000.0}), safety.CodeAlreadyUsed)
+			wantRefusal(t, consume(b, p), safety.CodeAlreadyUsed)
 			if err := p.Done(t.Context(), nil); err == nil {
 				t.Error("done without having been consumed")
 			}
@@ -216,34 +183,93 @@ func TestConsumeRefuses(t *testing.T) {
 	}
 }
 
-func TestConsumeAtExpiry(t *testing.T) {
-	b := newBench(t, nil, strava)
-	p := b.permitted()
-	b.clock.Add(30 * time.Second)
-	if err := p.Consume(t.Context(), b.args); err != nil {
-		t.Errorf("at the last moment: %v", err)
-	}
-}
-
 // The age of a check counts from its start: a check that takes longer than it is good
 // for gives a permit that cannot be used.
 func TestSlowCheckGivesNoTime(t *testing.T) {
-	var b *bench
-	var slow atomic.Bool
-	b = newBench(t, func(cfg *safety.GuardConfig) {
-		good := cfg.Checkers["Product"]
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-			if slow.Load() {
-				b.clock.Add(30*time.Second + time.Microsecond)
-			}
-			return good.Check(ctx, e)
-		})
-	}, strava)
-	b.approved()
-	slow.Store(true)
+	b := newBench(t, nil, strava).approved()
+	b.world.takes = 30*time.Second + time.Microsecond
 	p, _, err := b.permit()
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantRefusal(t, p.Consume(t.Context(), b.args), safety.CodeExpired)
+}
+
+func TestResolveRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*safety.Resolution)
+		found bool // whether anything was looked for
+	}{
+		"no session":      {func(r *safety.Resolution) { r.Session = safety.Session{} }, false},
+		"no approval":     {func(r *safety.Resolution) { r.ApprovalID = "" }, false},
+		"nobody":          {func(r *safety.Resolution) { r.Who = "" }, false},
+		"a blank name":    {func(r *safety.Resolution) { r.Who = " \n" }, false},
+		"another session": {func(r *safety.Resolution) { r.Session.User = "bob" }, true},
+		"unknown":         {func(r *safety.Resolution) { r.ApprovalID = "unknown" }, true},
+	} {
+		b := newBench(t, nil, strava).approved()
+		runs(b)
+		r := safety.Resolution{Session: nike, ApprovalID: b.approval.ID, Who: "olga"}
+		test.spoil(&r)
+		_, err := b.guard.Resolve(t.Context(), r)
+		if err == nil || errors.Is(err, safety.ErrNotFound) != test.found || errors.Is(err, safety.ErrConflict) || b.state() != safety.StateExecuting {
+			t.Errorf("%s: %v, left %s", name, err, b.state())
+		}
+	}
+}
+
+// The preconditions are those of the check before the effect, not of the one before the approval,
+// of what was compared in it and has a version. There are none until the permit is consumed.
+func TestPreconditions(t *testing.T) {
+	audience := thing("Targeting", "Athletes", values{"reach": number(1)})
+	b := newBench(t, all(
+		ofType("Targeting", safety.TypePolicy{Optional: true}),
+		checking("Targeting", answer(safety.State{Attributes: audience.Attributes, AsOf: epoch, Version: `"9"`}, errors.New("beside a failure"))),
+	), yahoo, strava, budget, audience)
+	revise := func(e entity.Canonical, version string) {
+		s := b.world.states[e.Key]
+		s.Version = version
+		b.world.states[e.Key] = s
+	}
+	revise(yahoo, `"1"`)
+	revise(strava, `"1"`)
+	revise(budget, "") // its source has none
+	b.approved()
+	revise(strava, `"2"`)
+	p, _, err := b.permit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Preconditions(); got != nil {
+		t.Errorf("preconditions before the permit is consumed: %v", got)
+	}
+	revise(yahoo, `"3"`) // after the check: what the effect has to notice
+	if err := p.Consume(t.Context(), b.args); err != nil {
+		t.Fatal(err)
+	}
+	want := []safety.Precondition{
+		{EntityType: "Product", Entity: yahoo.Value, Key: yahoo.Key, Version: `"1"`},
+		{EntityType: "Product", Entity: strava.Value, Key: strava.Key, Version: `"2"`},
+	}
+	got := p.Preconditions()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("preconditions (-want +got):\n%s", diff)
+	}
+	got[0].Version = "changed by the caller"
+	if err := p.Done(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, p.Preconditions()); diff != "" {
+		t.Errorf("preconditions after the end (-want +got):\n%s", diff)
+	}
+
+	refused := newBench(t, nil, strava).permitted()
+	if err := refused.Consume(t.Context(), map[string]any{"other": true}); err == nil {
+		t.Fatal("consumed with other arguments")
+	}
+	for name, p := range map[string]*safety.Permit{"not consumed": refused, "nil": nil, "zero": {}} {
+		if got := p.Preconditions(); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }
