@@ -146,6 +146,7 @@ func TestPolicyValidate(t *testing.T) {
 		t.Errorf("at the limits: %v", err)
 	}
 	edge.Parallel, edge.MinConfidence = 1, 0
+	edge.MaxAge, edge.Timeout, edge.Deadline, edge.RequestLifetime = 1, 1, 1, 1
 	if err := edge.Validate(); err != nil {
 		t.Errorf("at the other limits: %v", err)
 	}
@@ -191,14 +192,15 @@ func TestPolicyVersion(t *testing.T) {
 		"optional": func(p *safety.Policy) {
 			p.Rules["price"] = safety.Rule{Drift: "price_changed", Severity: 0.72, Optional: true}
 		},
-		"one more":    func(p *safety.Policy) { p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.6} },
-		"another":     func(p *safety.Policy) { p.Rules["cpn"] = safety.Rule{Drift: "changed", Severity: 0.6} },
-		"all others":  func(p *safety.Policy) { p.Rules["*"] = safety.Rule{Drift: "changed", Severity: 0.6} },
-		"type":        typed(safety.TypePolicy{Optional: true}),
-		"type age":    typed(safety.TypePolicy{MaxAge: time.Minute}),
-		"type floor":  typed(safety.TypePolicy{MinConfidence: new(0.0)}),
-		"type rule":   typed(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.6}}}),
-		"type others": typed(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}}),
+		"one more":      func(p *safety.Policy) { p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.6} },
+		"another":       func(p *safety.Policy) { p.Rules["cpn"] = safety.Rule{Drift: "changed", Severity: 0.6} },
+		"all others":    func(p *safety.Policy) { p.Rules["*"] = safety.Rule{Drift: "changed", Severity: 0.6} },
+		"type":          typed(safety.TypePolicy{Optional: true}),
+		"type age":      typed(safety.TypePolicy{MaxAge: time.Minute}),
+		"type age of 1": typed(safety.TypePolicy{MaxAge: 1}),
+		"type floor":    typed(safety.TypePolicy{MinConfidence: new(0.0)}),
+		"type rule":     typed(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.6}}}),
+		"type others":   typed(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}}),
 		"type but one": func(p *safety.Policy) {
 			typed(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}})(p)
 			p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.5}
