@@ -238,48 +238,48 @@ func TestPolicyVersion(t *testing.T) {
 
 // Policies that mean the same have the same version.
 func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
+	type rules = map[string]safety.Rule
 	rule := func(severity float64) safety.Rule { return safety.Rule{Drift: "changed", Severity: severity} }
-	price := safety.DefaultPolicy().Rules["price"]
+	typed := func(t safety.TypePolicy) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": t} }
+	}
+	oneOf := func(list string) func(*safety.Policy) {
+		return typed(safety.TypePolicy{Rules: rules{"a": {Drift: "changed", Condition: literal(safety.OneOf, list)}}})
+	}
+	listed := func(types ...string) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, types }
+	}
+	approvals := func(rules ...safety.ApprovalRule) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Approvals = rules }
+	}
+	budgets := func(rules ...safety.BudgetRule) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Budgets = rules }
+	}
+	asIs := func(*safety.Policy) {}
+	def := safety.DefaultPolicy()
 	other := fits
 	other.Everything = true
 	for _, test := range []struct {
 		name string
 		a, b func(*safety.Policy)
 	}{
-		{"defaults", func(p *safety.Policy) { p.Rules = nil }, func(*safety.Policy) {}},
-		{"a rule like that of all others", func(p *safety.Policy) { p.Rules["cpm"] = rule(0.5) }, func(*safety.Policy) {}},
-		{"a literal spelled otherwise", func(p *safety.Policy) {
-			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{"a": {Drift: "changed", Condition: literal(safety.OneOf, "[8.0, 1e1]")}}}}
-		}, func(p *safety.Policy) {
-			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{"a": {Drift: "changed", Condition: literal(safety.OneOf, "[8,10]")}}}}
-		}},
-		{"an empty type", func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": {}} }, func(*safety.Policy) {}},
-		{"a type that spells out", func(p *safety.Policy) {
-			p.Types = map[string]safety.TypePolicy{"T": {
-				MaxAge: p.MaxAge, MinConfidence: new(p.MinConfidence),
-				Rules: map[string]safety.Rule{"price": price, "cpm": rule(0.5), config.Other: rule(0.5)},
-			}}
-		}, func(*safety.Policy) {}},
+		{"defaults", func(p *safety.Policy) { p.Rules = nil }, asIs},
+		{"a rule like that of all others", func(p *safety.Policy) { p.Rules["cpm"] = rule(0.5) }, asIs},
+		{"a literal spelled otherwise", oneOf("[8.0, 1e1]"), oneOf("[8,10]")},
+		{"an empty type", typed(safety.TypePolicy{}), asIs},
+		{"a type that spells out", typed(safety.TypePolicy{
+			MaxAge: def.MaxAge, MinConfidence: new(def.MinConfidence), Rules: rules{"price": def.Rules["price"], "cpm": rule(0.5), config.Other: rule(0.5)},
+		}), asIs},
 		{"an exception, in two places", func(p *safety.Policy) {
 			p.Rules["cpm"] = rule(0.5)
-			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{config.Other: rule(0.6)}}}
-		}, func(p *safety.Policy) {
-			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{config.Other: rule(0.6), "cpm": rule(0.5)}}}
-		}},
-		{"a list in another order", func(p *safety.Policy) {
-			p.Require, p.Listed = safety.RequireListed, []string{"U", "T", "U"}
-		}, func(p *safety.Policy) {
-			p.Require, p.Listed = safety.RequireListed, []string{"T", "U"}
-		}},
-		{"one approver", func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: 1}} }, func(*safety.Policy) {}},
-		{"no approver", func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{{Tool: "buy"}} }, func(*safety.Policy) {}},
-		{"people in another order", func(p *safety.Policy) {
-			p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: 2}, {Tool: "sell", Override: []string{"eva", "tom"}}}
-		}, func(p *safety.Policy) {
-			p.Approvals = []safety.ApprovalRule{{Tool: "sell", Approvers: 1, Override: []string{"TOM", "eva"}}, {Tool: "buy", Approvers: 2}}
-		}},
-		{"budgets in another order", func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits, other} },
-			func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{other, fits} }},
+			typed(safety.TypePolicy{Rules: rules{config.Other: rule(0.6)}})(p)
+		}, typed(safety.TypePolicy{Rules: rules{config.Other: rule(0.6), "cpm": rule(0.5)}})},
+		{"a list in another order", listed("U", "T", "U"), listed("T", "U")},
+		{"one approver", approvals(safety.ApprovalRule{Tool: "buy", Approvers: 1}), asIs},
+		{"no approver", approvals(safety.ApprovalRule{Tool: "buy"}), asIs},
+		{"people in another order", approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}, safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "tom"}}),
+			approvals(safety.ApprovalRule{Tool: "sell", Approvers: 1, Override: []string{"TOM", "eva"}}, safety.ApprovalRule{Tool: "buy", Approvers: 2})},
+		{"budgets in another order", budgets(fits, other), budgets(other, fits)},
 	} {
 		a, b := safety.DefaultPolicy(), safety.DefaultPolicy()
 		test.a(&a)
