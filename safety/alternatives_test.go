@@ -207,33 +207,25 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 // A warning blocks nothing, what the action names needs no remedy, and a check without a
 // request has no action.
 func TestNoRemedy(t *testing.T) {
-	rules := []entity.Shown{{Type: "Product", Rule: "offers", Tool: "search"}}
-	changed := func(change func(*safety.GuardConfig)) *bench {
-		b := newBench(t, change, chosen, other)
-		b.record.snap.Expected = rules
+	for _, test := range []struct {
+		change   func(*safety.GuardConfig)
+		asks     bool
+		remedied string // the entity whose change has a remedy
+	}{
+		{nil, true, "other"}, {nil, false, ""}, {ruled("price", safety.Rule{Effect: safety.Warn}), true, ""},
+	} {
+		b := newBench(t, test.change, chosen, other)
+		b.record.snap.Expected = []entity.Shown{{Type: "Product", Rule: "offers", Tool: "search"}}
 		b.world.put(other, "price", usd("$19"))
 		b.world.put(chosen, "price", usd("$20"))
-		return b
-	}
-	b := changed(nil)
-	b.ask()
-	for _, a := range b.check().Alerts() {
-		if strings.Contains(a.Recommendation, "alternatives") != (a.Entity == "other") {
-			t.Errorf("%s: %s", a.Entity, a.Recommendation)
+		if test.asks {
+			b.ask()
 		}
-	}
-	for _, a := range changed(nil).check().Alerts() {
-		if strings.Contains(a.Recommendation, "alternatives") {
-			t.Errorf("without a request: %s", a.Recommendation)
-		}
-	}
-	b = changed(func(cfg *safety.GuardConfig) {
-		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Effect: safety.Warn}
-	})
-	b.ask()
-	for _, a := range b.check().Warnings() {
-		if strings.Contains(a.Recommendation, "alternatives") {
-			t.Errorf("a warning: %s", a.Recommendation)
+		r := b.check()
+		for _, a := range append(r.Alerts(), r.Warnings()...) {
+			if strings.Contains(a.Recommendation, "alternatives") != (a.Entity == test.remedied) {
+				t.Errorf("%s: %s", a.Entity, a.Recommendation)
+			}
 		}
 	}
 }

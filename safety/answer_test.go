@@ -64,27 +64,56 @@ func overrides(who string) step {
 	return says(who, safety.Answer{Confirmed: true, Override: "the shop confirmed by phone"})
 }
 
-// isPermitted gets a permit that nobody consumes.
+// isPermitted gets a permit.
 func isPermitted(b *bench) string {
-	_, _, err := b.permit()
+	p, _, err := b.permit()
+	b.held = p
 	if refusal, ok := errors.AsType[*safety.Refusal](err); ok {
 		return refusal.Code + besides(refusal.Report)
 	}
 	return "permitted"
 }
 
+// runs gets a permit and consumes it.
 func runs(b *bench) string {
-	p, _, err := b.permit()
-	if err == nil {
-		err = p.Consume(b.t.Context(), b.args)
+	if said := isPermitted(b); said != "permitted" {
+		return said
 	}
-	if refusal, ok := errors.AsType[*safety.Refusal](err); ok {
-		return refusal.Code
+	if err := b.held.Consume(b.t.Context(), b.args); err != nil {
+		return err.Error()
 	}
-	if p.Overridden() {
+	if b.held.Overridden() {
 		return "runs overridden"
 	}
 	return "runs"
+}
+
+// ends records the end of the effect, although the run has ended.
+func ends(effect error) step {
+	return func(b *bench) string {
+		ctx, cancel := context.WithCancel(b.t.Context())
+		cancel()
+		if err := b.held.Done(ctx, effect); err != nil {
+			return "unrecorded"
+		}
+		return string(b.state())
+	}
+}
+
+// resolves lets a person say how the effect ended.
+func resolves(executed bool) step {
+	return func(b *bench) string {
+		a, err := b.guard.Resolve(b.t.Context(), safety.Resolution{
+			Session: nike, ApprovalID: b.approval.ID, Executed: executed, Who: "olga", Note: "looked at\nthe ad server",
+		})
+		switch {
+		case errors.Is(err, safety.ErrConflict) && strings.Contains(err.Error(), string(b.state())):
+			return "conflict"
+		case err != nil:
+			return err.Error()
+		}
+		return string(a.State)
+	}
 }
 
 func wait(d time.Duration) step {
@@ -178,6 +207,12 @@ func TestDecisions(t *testing.T) {
 		{"answered too late", nil, []step{wait(week + 1), approves(""), approves(""), isPermitted}, "expired expired expired", safety.StateExpired, 0},
 		{"called too late", nil, []step{approves(""), wait(week + 1), isPermitted, isPermitted}, "approved expired expired", safety.StateExpired, 1},
 		{"called twice", nil, []step{approves(""), runs, runs}, "approved runs already_used", safety.StateExecuting, 2},
+		{"an effect that ended", nil, []step{approves(""), runs, ends(nil), ends(nil), isPermitted}, "approved runs executed unrecorded already_used", safety.StateExecuted, 2},
+		{"an effect that failed", nil, []step{approves(""), runs, ends(errors.New("503")), isPermitted}, "approved runs failed already_used", safety.StateFailed, 2},
+		{"an effect that did not begin", nil, []step{approves(""), isPermitted, ends(nil)}, "approved permitted unrecorded", safety.StatePermitted, 2},
+		{"resolved as done", nil, []step{approves(""), runs, resolves(true), resolves(true), ends(nil), isPermitted}, "approved runs executed conflict unrecorded already_used", safety.StateExecuted, 2},
+		{"resolved as failed", nil, []step{approves(""), runs, resolves(false), resolves(false), ends(nil), isPermitted}, "approved runs failed conflict unrecorded already_used", safety.StateFailed, 2},
+		{"resolved without a doubt", nil, []step{resolves(true), approves(""), resolves(true), isPermitted, resolves(true)}, "conflict approved conflict permitted conflict", safety.StatePermitted, 2},
 		{"a clock that is set back a little", nil, []step{wait(-2 * time.Second), approves("")}, "approved", approved, 1},
 		{"a clock that is set back behind the request", nil, []step{wait(-2*time.Second - 1), approves("")}, "check_failed+clock", pending, 1},
 		{"a clock that is set back behind the approval", nil, []step{wait(time.Hour), approves(""), wait(-time.Hour), isPermitted}, "approved check_failed+clock", approved, 2},
@@ -531,9 +566,11 @@ func TestWithoutClock(t *testing.T) {
 	reports := len(pending.reports)
 	pending.cfg.Now = clockOf(time.Time{})
 	g := pending.made()
+	unlisted := pending.with(altered{Ledger: pending.ledger, list: func() error { return errInjected }})
 	for name, check := range map[string]func() (safety.Report, error){
 		"a session with a request": func() (safety.Report, error) { return g.Check(t.Context(), nike) },
 		"a request":                func() (safety.Report, error) { return g.Observe(t.Context(), nike, pending.approval.ID) },
+		"a ledger that fails":      func() (safety.Report, error) { return unlisted.Check(t.Context(), nike) },
 		"a session": func() (safety.Report, error) {
 			return g.Check(t.Context(), safety.Session{App: "a", User: "b", ID: "c"})
 		},

@@ -202,6 +202,7 @@ type bench struct {
 	args     map[string]any
 	asker    string // who asks, if the guard has an identity
 	approval safety.Approval
+	held     *safety.Permit // the last permit of a step
 }
 
 // newBench returns a guard over a session that rests on the entities, in a world

@@ -124,6 +124,17 @@ func TestArgsDigestRefuses(t *testing.T) {
 	}
 }
 
+func TestArgsOfMaximalSize(t *testing.T) {
+	const most = 4 << 20
+	for size, ok := range map[int]bool{most - 1: true, most: true, most + 1: false} {
+		args := map[string]any{"a": strings.Repeat("x", size-len(`{"a":""}`))}
+		_, canonical, err := safety.ArgsDigest(args)
+		if (err == nil) != ok || ok && len(canonical) != size {
+			t.Errorf("%d bytes: %d bytes, error %v", size, len(canonical), err)
+		}
+	}
+}
+
 func TestFreezeArgs(t *testing.T) {
 	list, inner := []any{1, "x"}, map[string]any{"k": json.Number("2")}
 	texts, maps := []string{"a"}, []map[string]any{{"m": 1.5}, nil}

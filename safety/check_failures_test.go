@@ -27,39 +27,57 @@ import (
 
 var fine = values{"price": usd("$40,000"), "availability": entity.Bool(true)}
 
-// failures has at least one way to every reason.
+// The makers of the rows of failures: a checker that answers with attributes, at a time, or with an
+// error, and what the record says of the entity, or as a whole.
+func answers(attributes values) func(*safety.GuardConfig) {
+	return answering(safety.State{Attributes: attributes, AsOf: epoch}, nil)
+}
+
+func answersAt(at time.Time) func(*safety.GuardConfig) {
+	return answering(safety.State{Attributes: fine, AsOf: at}, nil)
+}
+
+func errs(err error) func(*safety.GuardConfig) { return answering(safety.State{}, err) }
+
+func seen(change func(*entity.Canonical)) func(*bench) {
+	return func(b *bench) { change(&b.record.snap.Entities[0]) }
+}
+
+func snapped(change func(*safety.Snapshot)) func(*bench) {
+	return func(b *bench) { change(&b.record.snap) }
+}
+
+// failures has at least one way to every reason, and the bounds at which there is none.
 var failures = []struct {
 	name   string
-	reason string
+	reason string // "" if the check is safe
 	change func(*safety.GuardConfig)
 	spoil  func(*bench)
 }{
-	{"no entities", safety.ReasonNoEntities, nil, func(b *bench) { b.record.snap.Entities = nil }},
+	{"no entities", safety.ReasonNoEntities, nil, snapped(func(s *safety.Snapshot) { s.Entities = nil })},
 	{"no checkers", safety.ReasonNoChecker, func(cfg *safety.GuardConfig) { cfg.Checkers = nil }, nil},
-	{"no checker of the type", safety.ReasonNoChecker, func(cfg *safety.GuardConfig) {
-		cfg.Checkers = map[string]safety.Checker{"product": cfg.Checkers["Product"]}
-	}, nil},
-	{"no type", safety.ReasonInvalidEntity, nil, func(b *bench) { b.record.snap.Entities[0].Type = "" }},
-	{"no value", safety.ReasonInvalidEntity, nil, func(b *bench) { b.record.snap.Entities[0].Value = "" }},
-	{"no key", safety.ReasonInvalidEntity, nil, func(b *bench) { b.record.snap.Entities[0].Key = "" }},
-	{"low confidence", safety.ReasonLowConfidence, nil, func(b *bench) { b.record.snap.Entities[0].Confidence = 0.499 }},
-	{"confidence above one", safety.ReasonLowConfidence, nil, func(b *bench) { b.record.snap.Entities[0].Confidence = 1.01 }},
-	{"confidence that is no number", safety.ReasonLowConfidence, nil, func(b *bench) { b.record.snap.Entities[0].Confidence = math.NaN() }},
-	{"never seen", safety.ReasonNotSeen, nil, func(b *bench) { b.record.snap.Entities[0].LastSeen = time.Time{} }},
-	{"seen in the future", safety.ReasonNotSeen, nil, func(b *bench) { b.record.snap.Entities[0].LastSeen = epoch.Add(2*time.Second + 1) }},
-	{"seen in the year 20000", safety.ReasonNotSeen, nil, func(b *bench) {
-		b.record.snap.Entities[0].LastSeen = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)
-	}},
-	{"error", safety.ReasonError, answering(safety.State{}, errors.New("boom")), nil},
+	{"a checker of a type in lower case", safety.ReasonNoChecker, all(without("Product"), checking("product", answer(safety.State{Attributes: fine, AsOf: epoch}, nil))), nil},
+	{"no type", safety.ReasonInvalidEntity, nil, seen(func(e *entity.Canonical) { e.Type = "" })},
+	{"no value", safety.ReasonInvalidEntity, nil, seen(func(e *entity.Canonical) { e.Value = "" })},
+	{"no key", safety.ReasonInvalidEntity, nil, seen(func(e *entity.Canonical) { e.Key = "" })},
+	{"low confidence", safety.ReasonLowConfidence, nil, seen(func(e *entity.Canonical) { e.Confidence = 0.499 })},
+	{"confidence at the floor", "", nil, seen(func(e *entity.Canonical) { e.Confidence = 0.5 })},
+	{"confidence one", "", nil, seen(func(e *entity.Canonical) { e.Confidence = 1 })},
+	{"confidence above one", safety.ReasonLowConfidence, nil, seen(func(e *entity.Canonical) { e.Confidence = 1.01 })},
+	{"confidence that is no number", safety.ReasonLowConfidence, nil, seen(func(e *entity.Canonical) { e.Confidence = math.NaN() })},
+	{"never seen", safety.ReasonNotSeen, nil, seen(func(e *entity.Canonical) { e.LastSeen = time.Time{} })},
+	{"seen just now", "", nil, seen(func(e *entity.Canonical) { e.LastSeen = epoch.Add(2 * time.Second) })},
+	{"seen in the future", safety.ReasonNotSeen, nil, seen(func(e *entity.Canonical) { e.LastSeen = epoch.Add(2*time.Second + 1) })},
+	{"seen in the year 20000", safety.ReasonNotSeen, nil, seen(func(e *entity.Canonical) { e.LastSeen = epoch.AddDate(17974, 0, 0) })},
+	{"error", safety.ReasonError, errs(errors.New("boom")), nil},
 	{"error beside a good answer", safety.ReasonError, answering(safety.State{Attributes: fine, AsOf: epoch}, errors.New("boom")), nil},
 	{"nil checker function", safety.ReasonError, checkerOf(nil), nil},
-	{"only the agent can ask", safety.ReasonNeedsAgent, answering(safety.State{}, &safety.AnswerError{Reason: safety.ReasonNeedsAgent, Err: errors.New("elsewhere")}), nil},
-	{"an error that does not name its reason", safety.ReasonError, answering(safety.State{}, &safety.AnswerError{Err: errors.New("x")}), nil},
-	{"an error with a reason", safety.ReasonTypeMismatch,
-		answering(safety.State{}, fmt.Errorf("x: %w", &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: errors.New("x")})), nil},
-	{"an entity that is gone", safety.ReasonMissingEntity,
-		answering(safety.State{}, &safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: errors.New("x")}), nil},
-	{"a canceled call of its own", safety.ReasonError, answering(safety.State{}, context.Canceled), nil},
+	{"only the agent can ask", safety.ReasonNeedsAgent, errs(&safety.AnswerError{Reason: safety.ReasonNeedsAgent, Err: errors.New("elsewhere")}), nil},
+	{"an error that does not name its reason", safety.ReasonError, errs(&safety.AnswerError{Err: errors.New("x")}), nil},
+	{"an error with a reason", safety.ReasonTypeMismatch, errs(fmt.Errorf("x: %w", &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: errors.New("x")})), nil},
+	{"an entity that is gone", safety.ReasonMissingEntity, errs(&safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: errors.New("x")}), nil},
+	{"a canceled call of its own", safety.ReasonError, errs(context.Canceled), nil},
+	{"its own deadline", safety.ReasonTimeout, errs(fmt.Errorf("x: %w", context.DeadlineExceeded)), nil},
 	{"panic", safety.ReasonPanic, checkerOf(func(context.Context, entity.Canonical) (safety.State, error) { panic("boom") }), nil},
 	{"nil pointer", safety.ReasonPanic, func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = (*world)(nil) }, nil},
 	{"nil panic", safety.ReasonPanic, checkerOf(func(context.Context, entity.Canonical) (safety.State, error) { panic(nil) }), nil},
@@ -67,83 +85,48 @@ var failures = []struct {
 		runtime.Goexit()
 		return safety.State{Attributes: fine, AsOf: epoch}, nil
 	}), nil},
-	{"its own deadline", safety.ReasonTimeout, answering(safety.State{}, fmt.Errorf("x: %w", context.DeadlineExceeded)), nil},
-	{"zero answer", safety.ReasonEmptyAnswer, answering(safety.State{}, nil), nil},
-	{"empty answer", safety.ReasonEmptyAnswer, answering(safety.State{Attributes: values{}, AsOf: epoch, Version: "v"}, nil), nil},
-	{"no time", safety.ReasonNoAsOf, answering(safety.State{Attributes: fine}, nil), nil},
-	{"too old", safety.ReasonStaleAnswer, answering(safety.State{Attributes: fine, AsOf: epoch.Add(-30*time.Second - 1)}, nil), nil},
-	{"from the future", safety.ReasonFutureAnswer, answering(safety.State{Attributes: fine, AsOf: epoch.Add(2*time.Second + 1)}, nil), nil},
-	{"from the year 20000", safety.ReasonFutureAnswer, answering(safety.State{Attributes: fine, AsOf: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)}, nil), nil},
-	{"before the year 0", safety.ReasonStaleAnswer, answering(safety.State{Attributes: fine, AsOf: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}, nil), nil},
-	{"missing attribute", safety.ReasonMissingAttribute, answering(safety.State{Attributes: values{"availability": entity.Bool(true)}, AsOf: epoch}, nil), nil},
-	{"attribute without a value", safety.ReasonMissingAttribute,
-		answering(safety.State{Attributes: values{"availability": entity.Bool(true), "price": {}}, AsOf: epoch}, nil), nil},
-	{"misspelt attribute", safety.ReasonMissingAttribute,
-		answering(safety.State{Attributes: values{"availability": entity.Bool(true), "prise": usd("$40,000")}, AsOf: epoch}, nil), nil},
-	{"number for money", safety.ReasonTypeMismatch,
-		answering(safety.State{Attributes: values{"availability": entity.Bool(true), "price": number(40000)}, AsOf: epoch}, nil), nil},
-	{"text for money", safety.ReasonTypeMismatch,
-		answering(safety.State{Attributes: values{"availability": entity.Bool(true), "price": entity.Text("$40,000")}, AsOf: epoch}, nil), nil},
-	{"money without a currency", safety.ReasonTypeMismatch,
-		answering(safety.State{Attributes: values{"availability": entity.Bool(true), "price": noCurrency("40000")}, AsOf: epoch}, nil), nil},
-	{"seen without a value", safety.ReasonTypeMismatch, nil, func(b *bench) { b.record.snap.Entities[0].Attributes["price"] = entity.Value{} }},
-	{"seen without a currency", safety.ReasonTypeMismatch, nil, func(b *bench) { b.record.snap.Entities[0].Attributes["price"] = noCurrency("40000") }},
-	{"text for an availability", safety.ReasonTypeMismatch,
-		answering(safety.State{Attributes: values{"availability": entity.Text("true"), "price": usd("$40,000")}, AsOf: epoch}, nil), nil},
-	{"number for an availability", safety.ReasonTypeMismatch,
-		answering(safety.State{Attributes: values{"availability": number(1), "price": usd("$40,000")}, AsOf: epoch}, nil), nil},
-	{"text for an availability nobody saw", safety.ReasonTypeMismatch,
-		answering(safety.State{Attributes: values{"availability": entity.Text("false"), "price": usd("$40,000")}, AsOf: epoch}, nil),
-		func(b *bench) { delete(b.record.snap.Entities[0].Attributes, "availability") }},
-	{"nothing compared", safety.ReasonNothingCompared, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Optional: true}
-	}, func(b *bench) {
-		b.record.snap.Entities = []entity.Canonical{thing("Product", strava.Value, values{"price": usd("$40,000")})}
-		b.world.states[strava.Key] = safety.State{Attributes: values{"reach": number(1)}}
-	}},
-	{"result rewritten", safety.ReasonResultRewritten, nil, func(b *bench) {
-		b.record.snap.Entities[0].Attributes = nil
-		b.record.snap.Expected, b.record.snap.Rewritten = []entity.Shown{{Type: "Product", Rule: "r", Tool: "search"}}, []string{"search"}
-	}},
-	{"nothing seen", safety.ReasonNothingSeen, nil, func(b *bench) { b.record.snap.Entities[0].Attributes = nil }},
-	{"no rows", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.RowsRead = 0 }},
-	{"no watermark", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Watermark = 0 }},
-	{"no receipt", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt = record.Receipt{} }},
-	{"truncated row", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Truncated = 1 }},
-	{"negative truncated", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Truncated = -1 }},
-	{"gap", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Gaps = []string{"run-1 lost rows 3 to 5"} }},
-	{"nameless gap", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Gaps = []string{""} }},
-	{"failed row", safety.ReasonExtractionFailed, nil, func(b *bench) { b.record.snap.Receipt.Failed = 1 }},
+	{"zero answer", safety.ReasonEmptyAnswer, errs(nil), nil},
+	{"empty answer", safety.ReasonEmptyAnswer, answers(values{}), nil},
+	{"no time", safety.ReasonNoAsOf, answersAt(time.Time{}), nil},
+	{"of the greatest age", "", answersAt(epoch.Add(-30 * time.Second)), nil},
+	{"too old", safety.ReasonStaleAnswer, answersAt(epoch.Add(-30*time.Second - 1)), nil},
+	{"just ahead", "", answersAt(epoch.Add(2 * time.Second)), nil},
+	{"from the future", safety.ReasonFutureAnswer, answersAt(epoch.Add(2*time.Second + 1)), nil},
+	{"from the year 20000", safety.ReasonFutureAnswer, answersAt(epoch.AddDate(17974, 0, 0)), nil},
+	{"before the year 0", safety.ReasonStaleAnswer, answersAt(epoch.AddDate(-2027, 0, 0)), nil},
+	{"missing attribute", safety.ReasonMissingAttribute, answers(values{"availability": entity.Bool(true)}), nil},
+	{"text for money", safety.ReasonTypeMismatch, answers(values{"availability": entity.Bool(true), "price": entity.Text("$40,000")}), nil},
+	{"money without a currency", safety.ReasonTypeMismatch, answers(values{"availability": entity.Bool(true), "price": noCurrency("40000")}), nil},
+	{"seen without a value", safety.ReasonTypeMismatch, nil, seen(func(e *entity.Canonical) { e.Attributes["price"] = entity.Value{} })},
+	{"seen without a currency", safety.ReasonTypeMismatch, nil, seen(func(e *entity.Canonical) { e.Attributes["price"] = noCurrency("40000") })},
+	{"nothing compared", safety.ReasonNothingCompared, all(ruled("price", safety.Rule{Optional: true}), answers(values{"reach": number(1)})), snapped(func(s *safety.Snapshot) {
+		s.Entities = []entity.Canonical{thing("Product", strava.Value, values{"price": usd("$40,000")})}
+	})},
+	{"result rewritten", safety.ReasonResultRewritten, nil, snapped(func(s *safety.Snapshot) {
+		s.Entities[0].Attributes = nil
+		s.Expected, s.Rewritten = []entity.Shown{{Type: "Product", Rule: "r", Tool: "search"}}, []string{"search"}
+	})},
+	{"nothing seen", safety.ReasonNothingSeen, nil, seen(func(e *entity.Canonical) { e.Attributes = nil })},
+	{"one row", "", nil, snapped(func(s *safety.Snapshot) { s.Receipt.Watermark, s.Receipt.RowsRead = 1, 1 })},
+	{"no rows", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Receipt.RowsRead = 0 })},
+	{"no watermark", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Receipt.Watermark = 0 })},
+	{"no receipt", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Receipt = record.Receipt{} })},
+	{"truncated row", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Receipt.Truncated = 1 })},
+	{"negative truncated", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Receipt.Truncated = -1 })},
+	{"gap", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Gaps = []string{"run-1 lost rows 3 to 5"} })},
+	{"nameless gap", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Gaps = []string{""} })},
+	{"failed row", safety.ReasonExtractionFailed, nil, snapped(func(s *safety.Snapshot) { s.Receipt.Failed = 1 })},
 	{"unreadable record", safety.ReasonStore, nil, func(b *bench) { b.record.err = errors.New("disk") }},
 	{"record that panics", safety.ReasonStore, func(cfg *safety.GuardConfig) { cfg.Evidence = (*recorded)(nil) }, nil},
-	{"a budget rule without a budget", safety.ReasonPolicy, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Everything: true}}
-	}, nil},
-	{"nothing but optional entities", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Optional: true}}
-		delete(cfg.Checkers, "Product")
-	}, nil},
-	{"no arguments without a request", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Require = safety.RequireNamed
-	}, nil},
-	{"clock that stops working", safety.ReasonClock, func(cfg *safety.GuardConfig) {
-		cfg.Now = clockOf(epoch, epoch, time.Time{})
-	}, nil},
-	{"clock that fails at the answer", safety.ReasonClock, func(cfg *safety.GuardConfig) {
-		cfg.Now = clockOf(epoch, time.Time{}, epoch)
-	}, nil},
-	{"clock that runs backwards", safety.ReasonClock, func(cfg *safety.GuardConfig) {
-		cfg.Now = clockOf(epoch, epoch, epoch.Add(-1))
-	}, nil},
+	{"a budget rule without a budget", safety.ReasonPolicy, within(safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Everything: true}), nil},
+	{"nothing but optional entities", safety.ReasonNoEntities, all(ofType("Product", safety.TypePolicy{Optional: true}), without("Product")), nil},
+	{"no arguments without a request", safety.ReasonNoEntities, requiring(safety.RequireNamed), nil},
+	{"clock that stops working", safety.ReasonClock, func(cfg *safety.GuardConfig) { cfg.Now = clockOf(epoch, epoch, time.Time{}) }, nil},
+	{"clock that fails at the answer", safety.ReasonClock, func(cfg *safety.GuardConfig) { cfg.Now = clockOf(epoch, time.Time{}, epoch) }, nil},
+	{"clock that runs backwards", safety.ReasonClock, func(cfg *safety.GuardConfig) { cfg.Now = clockOf(epoch, epoch, epoch.Add(-1)) }, nil},
 }
 
-func noCurrency(amount string) entity.Value {
-	v, err := entity.ParseMoney(amount, "")
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
+func noCurrency(amount string) entity.Value { return must(entity.Money(amount, "")) }
 
 // clockOf is a clock that gives these times, the last for ever.
 func clockOf(times ...time.Time) func() time.Time {
@@ -172,6 +155,10 @@ func TestFailures(t *testing.T) {
 		}
 		t.Run(test.name, func(t *testing.T) {
 			r := spoiled(t).check()
+			if test.reason == "" {
+				wantSafe(t, r)
+				return
+			}
 			wantFailure(t, r, test.reason)
 			if r.Verdict() != safety.CheckFailed {
 				t.Errorf("verdict %s, want check_failed", r.Verdict())
@@ -274,48 +261,15 @@ func constants(t *testing.T, prefix string) map[string]string {
 	return out
 }
 
-// The bounds of what TestFailures refuses.
-func TestBoundsPass(t *testing.T) {
-	for name, change := range map[string]func(*bench){
-		"confidence at the floor": func(b *bench) { b.record.snap.Entities[0].Confidence = 0.5 },
-		"confidence one":          func(b *bench) { b.record.snap.Entities[0].Confidence = 1 },
-		"seen just now":           func(b *bench) { b.record.snap.Entities[0].LastSeen = epoch.Add(2 * time.Second) },
-		"answer of the greatest age": func(b *bench) {
-			b.world.states[strava.Key] = safety.State{Attributes: fine, AsOf: epoch.Add(-30 * time.Second)}
-		},
-		"answer just ahead": func(b *bench) {
-			b.world.states[strava.Key] = safety.State{Attributes: fine, AsOf: epoch.Add(2 * time.Second)}
-		},
-		"one row": func(b *bench) { b.record.snap.Receipt = record.Receipt{Watermark: 1, RowsRead: 1} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil, strava)
-			change(b)
-			wantSafe(t, b.check())
-		})
-	}
-}
-
 // A failure of one entity does not hide what was found of the others.
 func TestEveryEntityIsRecorded(t *testing.T) {
 	lost := thing("Product", "Lost", values{"price": usd("$1")})
-	b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Policy.Parallel = 1 }, yahoo, lost, strava, thing("Mystery", "M", fine))
-	b.cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
-		if e.Value == "Lost" {
-			panic("lost")
-		}
-		return b.world.Check(ctx, e)
-	})
-	delete(b.cfg.Checkers, "Mystery")
-	g := b.made()
+	b := newBench(t, without("Mystery"), yahoo, lost, strava, thing("Mystery", "M", fine))
+	b.world.down[lost.Key] = errors.New("lost")
 	b.world.put(strava, "price", usd("$52,000"))
-	r, err := g.Check(t.Context(), nike)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantDrift(t, r, safety.PriceChanged)
-	if want := []string{safety.ReasonPanic, safety.ReasonNoChecker}; !slices.Equal(reasons(r), want) {
-		t.Errorf("failures %v, want %v", reasons(r), want)
+	r := b.check()
+	if got, want := changes(r), "error, no_checker, [price_changed] Product: Strava Sponsored Routes: $40,000 -> $52,000 (+30%)"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 	var got []string
 	for _, e := range r.Entities() {
@@ -326,37 +280,42 @@ func TestEveryEntityIsRecorded(t *testing.T) {
 	}
 }
 
-// A failure is told once, and in words.
+// TestFailureDetail says how failures are told: once, in words, whole or cut.
 func TestFailureDetail(t *testing.T) {
-	r := newBench(t, answering(safety.State{}, errors.New("boom")), strava).check()
-	want := safety.Failure{EntityType: "Product", Entity: "Strava Sponsored Routes", Reason: safety.ReasonError, Detail: "boom"}
-	if got := r.Failures(); len(got) != 1 || got[0] != want {
-		t.Errorf("failures %+v, want %+v", got, want)
-	}
-}
-
-// A change that was found counts, whatever else went wrong with the entity.
-func TestDriftBesideFailure(t *testing.T) {
+	long := strings.Repeat("x", 500)
 	dearer := safety.State{Attributes: values{"price": usd("$52,000")}, AsOf: epoch}
-	b := newBench(t, answering(dearer, errors.New("availability could not be read")), strava)
-	b.record.snap.Entities[0].Confidence = 0.1
-	r := b.check()
-	wantDrift(t, r, safety.PriceChanged)
-	if want := []string{safety.ReasonLowConfidence, safety.ReasonMissingAttribute, safety.ReasonError}; !slices.Equal(reasons(r), want) {
-		t.Errorf("failures %v, want %v", reasons(r), want)
-	}
-	if r.Entities()[0].Outcome != safety.EntityChanged || !r.CheckFailed() {
-		t.Errorf("outcome %s, check failed %t", r.Entities()[0].Outcome, r.CheckFailed())
-	}
-}
-
-// An answer that cannot be trusted is not compared: it must not block for good.
-func TestStaleDriftIsNoDrift(t *testing.T) {
-	old := safety.State{Attributes: values{"price": usd("$52,000"), "availability": entity.Bool(false)}, AsOf: epoch.Add(-time.Hour)}
-	r := newBench(t, answering(old, nil), strava).check()
-	wantFailure(t, r, safety.ReasonStaleAnswer)
-	if len(r.Alerts()) != 0 {
-		t.Errorf("alerts %v from an answer that is an hour old", r.Alerts())
+	for name, test := range map[string]struct {
+		change func(*safety.GuardConfig)
+		spoil  func(*bench)
+		want   []string
+	}{
+		"an error":                    {errs(errors.New("boom")), nil, []string{"error: boom"}},
+		"a text of the greatest size": {errs(errors.New(long)), nil, []string{"error: " + long}},
+		"a text that is cut":          {errs(errors.New(long + "x")), nil, []string{"error: " + long[:497] + "…"}},
+		// The checker says better than we do what is wrong with its answer.
+		"a reason of the checker": {answering(safety.State{Attributes: values{"price": entity.Text("x")}}, &safety.AnswerError{Reason: safety.ReasonNoAsOf, Err: errors.New("$.asof selects nothing")}),
+			nil, []string{"no_as_of: $.asof selects nothing"}},
+		"a place": {answering(safety.State{Attributes: values{"availability": entity.Bool(true)}, AsOf: epoch, Missing: map[string]string{"price": "$.cost"}}, nil), nil,
+			[]string{"missing_attribute: price was seen as $40,000 and is not in the answer, where it was looked for at $.cost"}},
+		"a row":    {nil, snapped(func(s *safety.Snapshot) { s.Receipt.Failed = 1 }), []string{"extraction_failed: no entities could be extracted from 1 row: reason unknown"}},
+		"two rows": {nil, snapped(func(s *safety.Snapshot) { s.Receipt.Failed = 2 }), []string{"extraction_failed: no entities could be extracted from 2 rows: reason unknown"}},
+		// A change that was found counts, whatever else went wrong with the entity.
+		"drift beside failures": {answering(dearer, errors.New("availability could not be read")), seen(func(e *entity.Canonical) { e.Confidence = 0.1 }),
+			[]string{"low_confidence: ...", "missing_attribute: ...", "error: availability could not be read", "$40,000 -> $52,000: ..."}},
+		// An answer that cannot be trusted is not compared: it must not block for good.
+		"drift in an old answer": {answering(safety.State{Attributes: dearer.Attributes, AsOf: epoch.Add(-time.Hour)}, nil), nil, []string{"stale_answer: ..."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, test.change, strava)
+			if test.spoil != nil {
+				test.spoil(b)
+			}
+			r := b.check()
+			said(t, r, test.want...)
+			if e := r.Entities()[0]; len(r.Alerts()) > 0 && (e.Outcome != safety.EntityChanged || !r.CheckFailed()) {
+				t.Errorf("outcome %s, check failed %t", e.Outcome, r.CheckFailed())
+			}
+		})
 	}
 }
 
@@ -372,24 +331,101 @@ func TestCanceled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantFailure(t, r, safety.ReasonCanceled)
-		if want := []string{safety.ReasonCanceled, safety.ReasonCanceled}; !slices.Equal(reasons(r), want) {
+		if want := []string{safety.ReasonCanceled, safety.ReasonCanceled}; !slices.Equal(reasons(r), want) || r.IsSafeToApprove() {
 			t.Errorf("failures %v, want %v", reasons(r), want)
 		}
 	})
 }
 
-// A checker that names what is wrong with its answer is not told so a second time.
-func TestFailureIsToldOnce(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.Checkers["Product"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
-			return safety.State{Attributes: map[string]entity.Value{"price": entity.Text("x")}},
-				&safety.AnswerError{Reason: safety.ReasonNoAsOf, Err: errors.New("$.asof selects nothing")}
-		})
-	}, strava)
-	b.ask()
-	failures := b.answer(true).Report.Failures()
-	if len(failures) != 1 || !strings.Contains(failures[0].Detail, "$.asof") {
-		t.Errorf("failures = %+v, want the one of the checker", failures)
+func TestW03UnknownSessionDenies(t *testing.T) {
+	b := newBench(t, nil, strava)
+	for _, s := range []safety.Session{
+		{}, {App: "a", User: "b"}, {App: "a", ID: "c"}, {User: "b", ID: "c"},
+	} {
+		r, err := b.guard.Check(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFailure(t, r, safety.ReasonSession)
+	}
+	b.record.snap = safety.Snapshot{} // what a mistyped session has
+	r := b.check()
+	wantFailure(t, r, safety.ReasonNoEntities)
+	wantFailure(t, r, safety.ReasonIncompleteRecord)
+}
+
+// What is not what it was at the request fails the check of the call.
+func TestOtherThanAtTheRequest(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*bench)
+		want  string // the reason, "" for a permit
+	}{
+		"a lower watermark":    {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark-- }), safety.ReasonIncompleteRecord},
+		"fewer rows":           {snapped(func(s *safety.Snapshot) { s.Receipt.RowsRead-- }), safety.ReasonIncompleteRecord},
+		"more, as a run gives": {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark, s.Receipt.RowsRead = 13, 11 }), ""},
+		"other rules":          {snapped(func(s *safety.Snapshot) { s.Receipt.Version = "other rules" }), safety.ReasonRulesChanged},
+		"another policy": {func(b *bench) {
+			b.cfg.Policy.MinConfidence = 0.6
+			b.guard = b.made()
+		}, safety.ReasonPolicyChanged},
+	} {
+		b := newBench(t, nil, strava).approved()
+		test.spoil(b)
+		_, r, err := b.permit()
+		if got := strings.Join(reasons(r), " "); got != test.want || (err == nil) != (test.want == "") {
+			t.Errorf("%s: failures %s, want %s; %v", name, got, test.want, err)
+		}
+	}
+}
+
+// The years that JSON can hold are recorded.
+func TestYearsThatAreRecorded(t *testing.T) {
+	for year, recorded := range map[int]bool{-1: false, 0: true, 1: true, 9999: true, 10000: false} {
+		asOf := time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)
+		r := newBench(t, answersAt(asOf), strava).check()
+		if got := r.Entities()[0].AsOf; got.Equal(asOf) != recorded || !recorded && !got.IsZero() {
+			t.Errorf("year %d: recorded as %v", year, got)
+		}
+	}
+}
+
+// A model is told no addresses, whatever a checker says.
+func TestTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason, detail, want string
+	}{
+		"an error":         {safety.ReasonError, "GET http://ads.internal/x: status 500", "its checker returned an error, which the record has"},
+		"a panic":          {safety.ReasonPanic, "/srv/app", "its checker broke down"},
+		"a timeout":        {safety.ReasonTimeout, "dial ads.internal", "its source gave no answer in time"},
+		"a source":         {safety.ReasonSourceDown, "lookup ads.internal", "its source is away"},
+		"another process":  {safety.ReasonNeedsAgent, "/srv", "only the process of the agent can ask for it"},
+		"the record":       {safety.ReasonStore, "open /var/lib/j.db", "the record could not be read"},
+		"the clock":        {safety.ReasonClock, "ntp.internal", "the clock cannot be trusted"},
+		"the caller":       {safety.ReasonCanceled, "peer 10.0.0.1", "the run ended before the check did"},
+		"a URL":            {safety.ReasonMissingAttribute, `GET https://ads.internal:8443/v1/x?k=1: price at $.price`, "GET [address] price at $.price"},
+		"a host":           {safety.ReasonNoAsOf, "asked db.internal:5432 and localhost:80", "asked [address] and [address]"},
+		"an IP":            {safety.ReasonTypeMismatch, "10.1.2.3 and 10.1.2.3:80 and [fe80::1]:80 say", "[address] and [address] and [address] say"},
+		"a line":           {safety.ReasonNothingSeen, "rule (contextgraph.yaml:120) and (a.yml:12)", "rule (contextgraph.yaml:120) and (a.yml:12)"},
+		"no address":       {safety.ReasonNothingSeen, "price is 10.5 of 12:30", "price is 10.5 of 12:30"},
+		"our own, in full": {safety.ReasonIncompleteRecord, strings.Repeat("x", 400), strings.Repeat("x", 400)},
+	} {
+		f := safety.Failure{EntityType: "Product", Entity: "Strava", Reason: tt.reason, Detail: tt.detail}
+		got := f.Told()
+		if got.Detail != tt.want || got.EntityType != f.EntityType || got.Entity != f.Entity || got.Reason != f.Reason {
+			t.Errorf("%s: %+v, want the detail %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestRefusalTellsNoAddress(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	b.world.down[strava.Key] = &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: errors.New("GET http://ads.internal/x")}
+	_, r, err := b.permit()
+	refusal := wantRefusal(t, err, safety.CodeCheckFailed)
+	if detail := refusal.Map()["failures"].([]any)[0].(map[string]any)["detail"]; detail != "GET [address]" {
+		t.Errorf("detail %q", detail)
+	}
+	if got := r.Failures()[0].Detail; !strings.Contains(got, "http://ads.internal/x") {
+		t.Errorf("the report says %q", got)
 	}
 }

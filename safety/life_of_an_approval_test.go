@@ -6,6 +6,8 @@ package safety_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -64,9 +66,6 @@ func TestLifecycle(t *testing.T) {
 	if !r.StartedAt().Equal(epoch.Add(2*time.Hour)) || !r.CheckedAt().Equal(epoch.Add(2*time.Hour)) {
 		t.Errorf("checked from %v to %v", r.StartedAt(), r.CheckedAt())
 	}
-	if err := p.Done(t.Context(), nil); err == nil {
-		t.Error("done before it was consumed")
-	}
 	if err := p.Consume(t.Context(), b.args); err != nil {
 		t.Fatal(err)
 	}
@@ -80,26 +79,6 @@ func TestLifecycle(t *testing.T) {
 	if err := p.Done(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Done(t.Context(), nil); err == nil {
-		t.Error("done twice")
-	}
-	if b.state() != safety.StateExecuted {
-		t.Errorf("state %s, want executed", b.state())
-	}
-	steps, err := b.ledger.History(t.Context(), a.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, s := range steps {
-		got = append(got, strings.Join([]string{string(s.To), s.Actor, s.Verdict, s.Note}, "|"))
-	}
-	if want := []string{
-		"pending|ana||", "approved|ana|safe|approved in run run-2 by the user of the session; nothing authenticated them",
-		"permitted|run-2|safe|unchanged before execution", "executing|run-2||", "executed|run-2||",
-	}; !slices.Equal(got, want) {
-		t.Errorf("history %q, want %q", got, want)
-	}
 	if want := []safety.Stage{safety.StageAnswer, safety.StageExecute}; !slices.Equal(b.stages, want) {
 		t.Errorf("reports at %v, want %v", b.stages, want)
 	}
@@ -111,26 +90,75 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-func TestEffectThatFails(t *testing.T) {
-	b := newBench(t, nil, strava)
-	p := b.permitted()
-	if err := p.Consume(t.Context(), b.args); err != nil {
-		t.Fatal(err)
+// TestHistory holds every step of a request: by whom or in which run, on what verdict, how anybody
+// knows them, and what is noted.
+func TestHistory(t *testing.T) {
+	// odd cannot be compared: the check fails.
+	odd, back, changed := becomes(strava, "price", entity.Text("?")), becomes(strava, "price", usd("$40,000")), becomes(strava, "price", usd("$1"))
+	olga := authorized(func(context.Context, safety.AuthorizationRequest) (string, error) { return "olga", nil })
+	const byUser = " in run run-2 by the user of the session; nothing authenticated them"
+	for name, test := range map[string]struct {
+		change func(*safety.GuardConfig)
+		steps  []step
+		want   []string // all but the first
+	}{
+		"carried out": {nil, []step{odd, approves(""), back, approves(""), odd, isPermitted, back, runs, ends(nil)}, []string{
+			"pending, pending, ana, run-2, check_failed: approved" + byUser, "pending, approved, ana, run-2, safe: approved" + byUser,
+			"approved, approved, run-2, run-2, check_failed: check before execution failed", "approved, permitted, run-2, run-2, safe: unchanged before execution",
+			"permitted, executing, run-2, run-2", "executing, executed, run-2, run-2",
+		}},
+		"by somebody known": {olga, []step{odd, approves(""), back, approves(""), runs, ends(errors.New("ad server: 503\nretry later"))}, []string{
+			"pending, pending, olga, run-2, check_failed, authenticated: approved in run run-2", "pending, approved, olga, run-2, safe, authenticated: approved in run run-2",
+			"approved, permitted, run-2, run-2, safe: unchanged before execution", "permitted, executing, run-2, run-2",
+			"executing, failed, run-2, run-2: ad server: 503 retry later",
+		}},
+		"resolved": {olga, []step{approves(""), runs, resolves(true)}, []string{
+			"pending, approved, olga, run-2, safe, authenticated: approved in run run-2", "approved, permitted, run-2, run-2, safe: unchanged before execution",
+			"permitted, executing, run-2, run-2", "executing, executed, olga, , resolved: looked at the ad server",
+		}},
+		"rejected":            {nil, []step{rejects("")}, []string{"pending, rejected, ana, run-2: rejected" + byUser}},
+		"drift at the answer": {nil, []step{changed, approves("")}, []string{"pending, blocked, ana, run-2, drift: approved" + byUser}},
+		"too late":            {nil, []step{wait(8 * 24 * time.Hour), approves("")}, []string{"pending, expired, run-2, run-2: expired"}},
+		"drift at the call": {olga, []step{approves(""), changed, isPermitted}, []string{
+			"pending, approved, olga, run-2, safe, authenticated: approved in run run-2", "approved, blocked, run-2, run-2, drift: changed before execution",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, test.change, strava)
+			b.ask()
+			for _, do := range test.steps {
+				do(b)
+			}
+			var got []string
+			checks := b.reports
+			for _, s := range b.history() {
+				line := fmt.Sprintf("%s, %s, %s, %s", s.From, s.To, s.Actor, s.Run)
+				if s.Verdict != "" {
+					line += ", " + s.Verdict
+					if s.Check != checks[0].ID() {
+						t.Errorf("%s: check %s, want %s", line, s.Check, checks[0].ID())
+					}
+					checks = checks[1:]
+				}
+				if s.Authenticated {
+					line += ", authenticated"
+				}
+				if s.Resolved {
+					line += ", resolved"
+				}
+				if s.Note != "" {
+					line += ": " + s.Note
+				}
+				if !s.At.Equal(b.clock.Now()) && len(got) > 0 {
+					t.Errorf("%s: at %v", line, s.At)
+				}
+				got = append(got, line)
+			}
+			if diff := cmp.Diff(append([]string{", pending, ana, run-1"}, test.want...), got); diff != "" {
+				t.Errorf("history (-want +got):\n%s", diff)
+			}
+		})
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // the end is recorded all the same
-	if err := p.Done(ctx, errors.New("ad server: 503\nretry later")); err != nil {
-		t.Fatal(err)
-	}
-	steps, err := b.ledger.History(t.Context(), b.approval.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if last := steps[len(steps)-1]; last.To != safety.StateFailed || last.Note != "ad server: 503 retry later" {
-		t.Errorf("last step %+v", last)
-	}
-	_, _, err = b.permit()
-	wantRefusal(t, err, safety.CodeAlreadyUsed)
 }
 
 func TestAskRefuses(t *testing.T) {
@@ -191,7 +219,6 @@ func TestCheckLooksAtTheOpenApproval(t *testing.T) {
 	b := newBench(t, nil, strava)
 	a := b.ask()
 	b.record.snap.Entities = append(b.record.snap.Entities, thing("Product", "New", fine))
-	b.world.states["Product"] = safety.State{}
 	r := b.check()
 	if r.ApprovalID() != a.ID || r.TotalEntities() != 2 || !r.Entities()[1].Unseen {
 		t.Errorf("report of approval %q with %d entities", r.ApprovalID(), r.TotalEntities())
@@ -203,6 +230,8 @@ func TestCheckLooksAtTheOpenApproval(t *testing.T) {
 	if r := b.check(); r.ApprovalID() != "" {
 		t.Errorf("report of the rejected approval %q", r.ApprovalID())
 	}
+	b.guard = b.with(altered{Ledger: b.ledger, list: func() error { return errInjected }})
+	wantFailure(t, b.check(), safety.ReasonStore)
 }
 
 func TestObserve(t *testing.T) {
@@ -219,24 +248,264 @@ func TestObserve(t *testing.T) {
 	}
 	other := nike
 	other.User = "bob"
-	for name, id := range map[string]string{"unknown": "x", "none": ""} {
-		if _, err := b.guard.Observe(t.Context(), nike, id); !errors.Is(err, safety.ErrNotFound) {
+	for name, of := range map[string]safety.Execution{"unknown": {Session: nike, ApprovalID: "x"}, "none": {Session: nike}, "another user": {Session: other, ApprovalID: a.ID}} {
+		if _, err := b.guard.Observe(t.Context(), of.Session, of.ApprovalID); !errors.Is(err, safety.ErrNotFound) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := b.guard.Observe(t.Context(), other, a.ID); !errors.Is(err, safety.ErrNotFound) {
-		t.Errorf("another user: error %v", err)
+}
+
+func TestPermitIsForOneCall(t *testing.T) {
+	for name, test := range map[string]struct {
+		code  string
+		spoil func(*safety.Execution)
+	}{
+		"no session":         {safety.CodeInvalid, func(e *safety.Execution) { e.Session = safety.Session{} }},
+		"no approval":        {safety.CodeInvalid, func(e *safety.Execution) { e.ApprovalID = "" }},
+		"no call":            {safety.CodeInvalid, func(e *safety.Execution) { e.CallID = "" }},
+		"no tool":            {safety.CodeInvalid, func(e *safety.Execution) { e.Tool = "" }},
+		"no run":             {safety.CodeInvalid, func(e *safety.Execution) { e.RunID = "" }},
+		"unknown approval":   {safety.CodeUnknownRequest, func(e *safety.Execution) { e.ApprovalID = "x" }},
+		"another app":        {safety.CodeUnknownRequest, func(e *safety.Execution) { e.Session.App = "x" }},
+		"another user":       {safety.CodeUnknownRequest, func(e *safety.Execution) { e.Session.User = "x" }},
+		"another session":    {safety.CodeUnknownRequest, func(e *safety.Execution) { e.Session.ID = "x" }},
+		"another call":       {safety.CodeOtherCall, func(e *safety.Execution) { e.CallID = "call-2" }},
+		"another tool":       {safety.CodeOtherCall, func(e *safety.Execution) { e.Tool = "delete_campaign" }},
+		"another agent":      {safety.CodeOtherCall, func(e *safety.Execution) { e.Agent = "root_agent" }},
+		"other arguments":    {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args = map[string]any{"total": 1.0} }},
+		"no arguments":       {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args = nil }},
+		"one more argument":  {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args["x"] = nil }},
+		"a text for a value": {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args["total"] = "200000" }},
+		"bad arguments":      {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args["x"] = math.NaN() }},
+	} {
+		b := newBench(t, nil, strava).approved()
+		calls := b.world.calls
+		e := b.execution()
+		test.spoil(&e)
+		p, r, err := b.guard.Permit(t.Context(), e)
+		wantRefusal(t, err, test.code)
+		if p != nil || r.ID() != "" || b.world.calls != calls || b.state() != safety.StateApproved {
+			t.Errorf("%s: permit %v, report %q, %d checks, state %s", name, p, r.ID(), b.world.calls-calls, b.state())
+		}
+	}
+	b := newBench(t, nil, strava).approved()
+	e := b.execution()
+	e.Args = map[string]any{"total": 200000, "campaign": "summer"} // an int, another order
+	if _, _, err := b.guard.Permit(t.Context(), e); err != nil {
+		t.Errorf("the same arguments: %v", err)
 	}
 }
 
-// A failure names the place in the answer at which an attribute was looked for.
-func TestMissingAttributeIsNamedWithItsPlace(t *testing.T) {
+// A permit never ends after its approval.
+func TestPermitAtExpiry(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	b.clock.Add(7 * 24 * time.Hour)
+	p, _, err := b.permit()
+	if err != nil || !p.ExpiresAt().Equal(b.approval.ExpiresAt) {
+		t.Errorf("the permit ends at %v, the approval at %v; %v", p.ExpiresAt(), b.approval.ExpiresAt, err)
+	}
+}
+
+// atOnce calls f a hundred times at the same time. It must return nil once, and else that the
+// approval was used.
+func atOnce(t *testing.T, f func() error) {
+	t.Helper()
+	const n = 100
+	errs := make(chan error, n)
+	gate := make(chan struct{})
+	for range n {
+		go func() {
+			<-gate
+			errs <- f()
+		}()
+	}
+	close(gate)
+	succeeded := 0
+	for range n {
+		if err := <-errs; err == nil {
+			succeeded++
+		} else {
+			wantRefusal(t, err, safety.CodeAlreadyUsed)
+		}
+	}
+	if succeeded != 1 {
+		t.Errorf("%d of %d at the same time succeeded", succeeded, n)
+	}
+}
+
+// Many runs carry out the same approval at the same time: one gets the permit.
+func TestPermitsRace(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	atOnce(t, func() error {
+		p, _, err := b.guard.Permit(t.Context(), b.execution())
+		if err == nil {
+			err = p.Consume(t.Context(), b.args)
+		}
+		return err
+	})
+	if b.state() != safety.StateExecuting {
+		t.Errorf("state %s", b.state())
+	}
+}
+
+func TestConsumeOnce(t *testing.T) {
 	b := newBench(t, nil, strava)
-	b.ask()
-	b.world.states[strava.Key] = safety.State{Attributes: values{"availability": entity.Bool(true)}, Missing: map[string]string{"price": "$.cost"}}
-	f := b.check().Failures()
-	if len(f) == 0 || f[0].Detail != "price was seen as $40,000 and is not in the answer, where it was looked for at $.cost" {
-		t.Errorf("failures %+v", f)
+	p := b.permitted()
+	atOnce(t, func() error { return p.Consume(t.Context(), b.args) })
+}
+
+func TestConsumeRefuses(t *testing.T) {
+	consume := func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), b.args) }
+	at := func(d time.Duration) func(*bench, *safety.Permit) error {
+		return func(b *bench, p *safety.Permit) error {
+			b.clock.Add(d)
+			return consume(b, p)
+		}
+	}
+	with := func(args map[string]any) func(*bench, *safety.Permit) error {
+		return func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), args) }
+	}
+	for name, test := range map[string]struct {
+		code string // "" if the permit can be used
+		do   func(*bench, *safety.Permit) error
+	}{
+		"other arguments":    {safety.CodeArgsChanged, with(map[string]any{"campaign": "summer", "total": 300000.0})},
+		"no arguments":       {safety.CodeArgsChanged, with(nil)},
+		"bad arguments":      {safety.CodeArgsChanged, with(map[string]any{"x": 1i})},
+		"at the last moment": {"", at(30 * time.Second)},
+		"expired":            {safety.CodeExpired, at(30*time.Second + 1)},
+		"clock set back":     {safety.CodeClock, at(-1)},
+		"no clock": {safety.CodeClock, func(b *bench, p *safety.Permit) error {
+			b.clock.now = time.Time{}
+			return consume(b, p)
+		}},
+		"end of the run": {safety.CodeCanceled, func(b *bench, p *safety.Permit) error {
+			ctx, cancel := context.WithCancel(b.t.Context())
+			cancel()
+			return p.Consume(ctx, b.args)
+		}},
+		"taken back in the ledger": {safety.CodeAlreadyUsed, func(b *bench, p *safety.Permit) error {
+			_, err := b.ledger.Transition(b.t.Context(), safety.Transition{
+				ID: p.ApprovalID(), From: []safety.ApprovalState{safety.StatePermitted}, To: safety.StateExpired, At: epoch,
+			})
+			return errors.Join(err, consume(b, p))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, strava)
+			p := b.permitted()
+			err := test.do(b, p)
+			if test.code == "" {
+				if err != nil || b.state() != safety.StateExecuting {
+					t.Errorf("state %s, %v", b.state(), err)
+				}
+				return
+			}
+			refusal, _ := errors.AsType[*safety.Refusal](err)
+			if refusal == nil || refusal.Code != test.code || refusal.Tool != "provision_campaign" || refusal.ApprovalID != b.approval.ID {
+				t.Errorf("refused with %v, want %s", err, test.code)
+			}
+			if s := b.state(); s == safety.StateExecuting {
+				t.Errorf("state %s", s)
+			}
+			// What failed once does not come back.
+			b.clock.now = epoch
+			wantRefusal(t, consume(b, p), safety.CodeAlreadyUsed)
+			if err := p.Done(t.Context(), nil); err == nil {
+				t.Error("done without having been consumed")
+			}
+		})
+	}
+}
+
+// The age of a check counts from its start: a check that takes longer than it is good
+// for gives a permit that cannot be used.
+func TestSlowCheckGivesNoTime(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	b.world.takes = 30*time.Second + time.Microsecond
+	p, _, err := b.permit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, p.Consume(t.Context(), b.args), safety.CodeExpired)
+}
+
+func TestResolveRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*safety.Resolution)
+		found bool // whether anything was looked for
+	}{
+		"no session":      {func(r *safety.Resolution) { r.Session = safety.Session{} }, false},
+		"no approval":     {func(r *safety.Resolution) { r.ApprovalID = "" }, false},
+		"nobody":          {func(r *safety.Resolution) { r.Who = "" }, false},
+		"a blank name":    {func(r *safety.Resolution) { r.Who = " \n" }, false},
+		"another session": {func(r *safety.Resolution) { r.Session.User = "bob" }, true},
+		"unknown":         {func(r *safety.Resolution) { r.ApprovalID = "unknown" }, true},
+	} {
+		b := newBench(t, nil, strava).approved()
+		runs(b)
+		r := safety.Resolution{Session: nike, ApprovalID: b.approval.ID, Who: "olga"}
+		test.spoil(&r)
+		_, err := b.guard.Resolve(t.Context(), r)
+		if err == nil || errors.Is(err, safety.ErrNotFound) != test.found || errors.Is(err, safety.ErrConflict) || b.state() != safety.StateExecuting {
+			t.Errorf("%s: %v, left %s", name, err, b.state())
+		}
+	}
+}
+
+// The preconditions are those of the check before the effect, not of the one before the approval,
+// of what was compared in it and has a version. There are none until the permit is consumed.
+func TestPreconditions(t *testing.T) {
+	audience := thing("Targeting", "Athletes", values{"reach": number(1)})
+	b := newBench(t, all(
+		ofType("Targeting", safety.TypePolicy{Optional: true}),
+		checking("Targeting", answer(safety.State{Attributes: audience.Attributes, AsOf: epoch, Version: `"9"`}, errors.New("beside a failure"))),
+	), yahoo, strava, budget, audience)
+	revise := func(e entity.Canonical, version string) {
+		s := b.world.states[e.Key]
+		s.Version = version
+		b.world.states[e.Key] = s
+	}
+	revise(yahoo, `"1"`)
+	revise(strava, `"1"`)
+	revise(budget, "") // its source has none
+	b.approved()
+	revise(strava, `"2"`)
+	p, _, err := b.permit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Preconditions(); got != nil {
+		t.Errorf("preconditions before the permit is consumed: %v", got)
+	}
+	revise(yahoo, `"3"`) // after the check: what the effect has to notice
+	if err := p.Consume(t.Context(), b.args); err != nil {
+		t.Fatal(err)
+	}
+	want := []safety.Precondition{
+		{EntityType: "Product", Entity: yahoo.Value, Key: yahoo.Key, Version: `"1"`},
+		{EntityType: "Product", Entity: strava.Value, Key: strava.Key, Version: `"2"`},
+	}
+	got := p.Preconditions()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("preconditions (-want +got):\n%s", diff)
+	}
+	got[0].Version = "changed by the caller"
+	if err := p.Done(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, p.Preconditions()); diff != "" {
+		t.Errorf("preconditions after the end (-want +got):\n%s", diff)
+	}
+
+	refused := newBench(t, nil, strava).permitted()
+	if err := refused.Consume(t.Context(), map[string]any{"other": true}); err == nil {
+		t.Fatal("consumed with other arguments")
+	}
+	for name, p := range map[string]*safety.Permit{"not consumed": refused, "nil": nil, "zero": {}} {
+		if got := p.Preconditions(); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -47,9 +47,7 @@ func TestRequire(t *testing.T) {
 			[]string{"line", "other", "earlier", "named", "late line", "late other"}},
 	} {
 		t.Run(strings.Join(append([]string{test.require.String()}, test.listed...), " "), func(t *testing.T) {
-			b := newBench(t, func(cfg *safety.GuardConfig) {
-				cfg.Policy.Require, cfg.Policy.Listed = test.require, test.listed
-			}, asked...)
+			b := newBench(t, requiring(test.require, test.listed...), asked...)
 			for _, e := range []entity.Canonical{lateLine, lateOther} {
 				b.world.states[e.Key] = safety.State{Attributes: maps.Clone(e.Attributes)}
 			}
@@ -92,30 +90,39 @@ func TestRequire(t *testing.T) {
 
 func TestRequireNothingFound(t *testing.T) {
 	for _, test := range []struct {
-		require safety.Requirement
-		listed  []string
-		want    string
+		change func(*safety.GuardConfig)
+		want   string
 	}{
-		{safety.RequireEverything, nil, ""},
-		{safety.RequireNamed, nil, "the arguments of provision_campaign name no entity: add a rule with in: action"},
-		{safety.RequireListed, []string{"Room"}, `none of the listed types ["Room"] was found`},
+		{requiring(safety.RequireNamed), "no_entities: ... the arguments of provision_campaign name no entity: add a rule with in: action..."},
+		{requiring(safety.RequireListed, "Room"), `no_entities: ... none of the listed types ["Room"] was found...`},
 	} {
-		b := newBench(t, func(cfg *safety.GuardConfig) {
-			cfg.Policy.Require, cfg.Policy.Listed = test.require, test.listed
-		}, strava)
+		b := newBench(t, test.change, strava)
 		b.ask()
 		out := b.answer(true)
-		if test.want == "" {
-			wantSafe(t, out.Report)
-			continue
+		said(t, out.Report, test.want)
+		if warnings := b.approval.Shown()["warnings"].([]any); len(warnings) != 1 || out.Reason != safety.CodeCheckFailed {
+			t.Errorf("%s; the approver is told %v", out.Reason, warnings)
 		}
-		wantFailure(t, out.Report, safety.ReasonNoEntities)
-		if f := out.Report.Failures()[0]; !strings.Contains(f.Detail, test.want) || out.Reason != safety.CodeCheckFailed {
-			t.Errorf("%s: %s, want %s", out.Reason, f, test.want)
-		}
-		if warnings := b.approval.Shown()["warnings"].([]any); len(warnings) != 1 {
-			t.Errorf("the approver is told %v", warnings)
-		}
+	}
+}
+
+// A listed type of which there is nothing fails.
+func TestListedTypeWithoutAnEntity(t *testing.T) {
+	for _, test := range []struct {
+		listed []string
+		seen   []entity.Canonical
+		want   []string
+	}{
+		{[]string{"Product"}, []entity.Canonical{strava, budget}, nil},
+		{[]string{"Product", "Budget"}, []entity.Canonical{strava, budget}, nil},
+		{[]string{"Product", "Room", "Room", "Flight"}, []entity.Canonical{strava, budget},
+			[]string{`no_entities: "Flight" is a listed type, and nothing of it was found`, `no_entities: "Room" is a listed type, and nothing of it was found`}},
+		{[]string{"Room"}, []entity.Canonical{strava}, []string{`no_entities: the arguments of provision_campaign name no entity, and none of the listed types ["Room"] was found...`}},
+		{[]string{"Product"}, []entity.Canonical{bought("Budget", "b", budget.Attributes, nil)}, []string{`no_entities: "Product" is a listed type ...`}},
+	} {
+		b := newBench(t, requiring(safety.RequireListed, test.listed...), test.seen...)
+		b.ask()
+		said(t, b.check(), test.want...)
 	}
 }
 
@@ -123,12 +130,5 @@ func TestRequireNothingFound(t *testing.T) {
 func TestRequireWithoutARequest(t *testing.T) {
 	line := bought("Product", "line", values{"price": usd("$1")}, nil)
 	line.Seen[1].TechNode = ""
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Require, cfg.Policy.Listed = safety.RequireListed, []string{"Targeting"}
-	}, line)
-	r := b.check()
-	wantFailure(t, r, safety.ReasonNoEntities)
-	if f := r.Failures()[0]; !strings.Contains(f.Detail, "there is no request") {
-		t.Errorf("%s", f)
-	}
+	said(t, newBench(t, requiring(safety.RequireListed, "Targeting"), line).check(), "no_entities: ... there is no request...")
 }

@@ -141,8 +141,8 @@ func TestOutcome(t *testing.T) {
 		return func(b *bench) { b.world.put(product, name, v) }
 	}
 	further, dearer := put("reach", number(2)), put("price", usd("$50"))
-	uncertain := func(b *bench) { b.record.snap.Entities[0].Confidence = 0 }
-	gap := func(b *bench) { b.record.snap.Gaps = []string{"gap"} }
+	uncertain := seen(func(e *entity.Canonical) { e.Confidence = 0 })
+	gap := snapped(func(s *safety.Snapshot) { s.Gaps = []string{"gap"} })
 	for _, test := range []struct {
 		name    string
 		change  func(*safety.GuardConfig)
@@ -161,6 +161,7 @@ func TestOutcome(t *testing.T) {
 		{"optional with an error", says(attributes, 0, boom), nil, safety.EntitySkipped, safety.ReasonError, "safe"},
 		{"optional, and only the agent can ask", says(attributes, 0, &safety.AnswerError{Reason: safety.ReasonNeedsAgent, Err: boom}), nil, safety.EntityFailed, "", "needs_agent"},
 		{"optional and uncertain", optional, []func(*bench){uncertain}, safety.EntitySkipped, safety.ReasonLowConfidence, "safe"},
+		{"optional and unseen", optional, []func(*bench){seen(func(e *entity.Canonical) { e.Attributes = nil })}, safety.EntitySkipped, safety.ReasonNothingSeen, "safe"},
 		{"optional and stale", says(attributes, time.Hour, nil), nil, safety.EntitySkipped, safety.ReasonStaleAnswer, "safe"},
 		{"optional and changed", optional, []func(*bench){dearer}, safety.EntityChanged, "", "[price_changed] Product: P: $40 -> $50 (+25%)"},
 		{"optional, changed, and something else is missing", optional, []func(*bench){dearer, put("reach", entity.Value{})},

@@ -56,32 +56,34 @@ func TestZeroValuesDeny(t *testing.T) {
 	}
 
 	var g *safety.Guard
-	if a, err := g.Ask(ctx, safety.Request{}); err == nil || a.ID != "" {
-		t.Error("a nil guard asks")
-	}
-	if a, err := g.Find(ctx, nike, "conf-1"); err == nil || errors.Is(err, safety.ErrNotFound) || a.ID != "" {
-		t.Error("a nil guard finds")
-	}
-	if err := g.Attach(ctx, "a", "b"); err == nil {
-		t.Error("a nil guard attaches")
+	for name, err := range map[string]error{
+		"Ask":     second(g.Ask(ctx, safety.Request{})),
+		"Find":    second(g.Find(ctx, nike, "conf-1")),
+		"Attach":  g.Attach(ctx, "a", "b"),
+		"Check":   second(g.Check(ctx, nike)),
+		"Observe": second(g.Observe(ctx, nike, "a")),
+		"Resolve": second(g.Resolve(ctx, safety.Resolution{})),
+		"Checker": second(safety.CheckerFunc(nil).Check(ctx, strava)),
+	} {
+		if err == nil || errors.Is(err, safety.ErrNotFound) {
+			t.Errorf("%s of nothing: %v", name, err)
+		}
 	}
 	if out, err := g.Answer(ctx, safety.Answer{Confirmed: true}); err == nil || out.Accepted || out.Reason != safety.CodeInternal {
 		t.Error("a nil guard accepts")
 	}
-	if p, r, err := g.Permit(ctx, safety.Execution{}); p != nil || r.IsSafeToApprove() {
+	p, r, err := g.Permit(ctx, safety.Execution{})
+	if wantRefusal(t, err, safety.CodeInternal); p != nil || r.IsSafeToApprove() {
 		t.Error("a nil guard permits")
-	} else {
-		wantRefusal(t, err, safety.CodeInternal)
 	}
-	if r, err := g.Check(ctx, nike); err == nil || r.IsSafeToApprove() {
-		t.Error("a nil guard checks")
+}
+
+// second returns the error of a call that returns something else as well, which has to be zero.
+func second[T any](v T, err error) error {
+	if !reflect.ValueOf(v).IsZero() {
+		return nil
 	}
-	if r, err := g.Observe(ctx, nike, "a"); err == nil || r.IsSafeToApprove() {
-		t.Error("a nil guard observes")
-	}
-	if _, err := safety.CheckerFunc(nil).Check(ctx, strava); err == nil {
-		t.Error("a nil checker function answers")
-	}
+	return err
 }
 
 func TestNewGuardRefuses(t *testing.T) {
@@ -142,12 +144,15 @@ func TestRefusal(t *testing.T) {
 	b.approvedAnyway()
 	b.world.put(strava, "price", usd("$52,000"))
 	b.world.put(yahoo, "availability", entity.Bool(false))
-	_, r, err := b.permit()
+	p, r, err := b.permit()
 	refusal := wantRefusal(t, err, safety.CodeDrift)
 	m := refusal.Map()
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p != nil || b.state() != safety.StateBlocked || refusal.Report.ID() != r.ID() {
+		t.Errorf("permit %v, state %s, report %s", p, b.state(), refusal.Report.ID())
 	}
 	golden(t, "refusal.json", strings.ReplaceAll(string(data), b.approval.ID, "APPROVAL")+"\n")
 

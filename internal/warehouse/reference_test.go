@@ -178,7 +178,7 @@ func TestReference(t *testing.T) {
 func TestReferenceIsComplete(t *testing.T) {
 	tests := make(map[int]string)
 	for _, file := range []string{
-		"../../safety/reference_test.go", "../../graphsync/reference_test.go", "reference_test.go", "../bigquery/reference_test.go", "../../tests/thirdparty/warehouse/reference_test.go",
+		"../../graphsync/reference_test.go", "reference_test.go", "../bigquery/reference_test.go", "../../tests/thirdparty/warehouse/reference_test.go",
 	} {
 		for _, name := range subtests(t, file) {
 			number, err := strconv.Atoi(name[:2])
