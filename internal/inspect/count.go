@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -65,7 +66,8 @@ func Count(ctx context.Context, src Source, q Query, now time.Time, note func(fo
 			}
 			asked = full.Approvals
 		}
-		t.add(r.Session, entryOf(&line, asked, r.Gaps), now)
+		sum := numbered(&line)
+		t.add(&sum, moreOf(asked, r.Gaps), now)
 	}
 	return t, nil
 }
@@ -74,19 +76,23 @@ func newTotals(src Source) Totals {
 	return Totals{Source: src.Name(), Approvals: make(map[Status]int), Verdicts: make(map[string]int), Incomplete: []Incomplete{}}
 }
 
-// entryOf returns what a session adds, given its line in the list, its requests and its gaps.
-func entryOf(s *Summary, asked []Approval, gaps []string) *entry {
-	e := &entry{
-		Events: int64(s.Events), Start: s.Start.UnixMicro(), End: s.End.UnixMicro(),
+// numbered returns the numbers of a session, given its line in the list.
+func numbered(s *Summary) store.Summary {
+	return store.Summary{
+		Session: s.Session, Events: int64(s.Events), Start: s.Start.UnixMicro(), End: s.End.UnixMicro(),
 		Errors: int64(s.Errors), Turns: int64(s.Turns), Prompt: s.Tokens.Prompt, Completion: s.Tokens.Completion, Total: s.Tokens.Total,
-		Requests: outcomes(asked), Gaps: gaps,
 	}
+}
+
+// moreOf returns what a session comes to beside, given its requests and its gaps.
+func moreOf(asked []Approval, gaps []string) *more {
+	m := &more{Requests: outcomes(asked), Gaps: gaps}
 	for i := range asked {
 		for _, k := range asked[i].Checks {
-			e.Verdicts = append(e.Verdicts, k.Verdict)
+			m.Verdicts = append(m.Verdicts, k.Verdict)
 		}
 	}
-	return e
+	return m
 }
 
 // outcomes returns what came of requests.
@@ -100,7 +106,7 @@ func outcomes(asked []Approval) []outcome {
 }
 
 // add adds what a session comes to, as of now.
-func (t *Totals) add(of record.Session, e *entry, now time.Time) {
+func (t *Totals) add(e *store.Summary, also *more, now time.Time) {
 	t.Sessions++
 	t.Rows += e.Events
 	t.Errors += e.Errors
@@ -112,19 +118,19 @@ func (t *Totals) add(of record.Session, e *entry, now time.Time) {
 	if end := time.UnixMicro(e.End).UTC(); end.After(t.Last) {
 		t.Last = end
 	}
-	for i := range e.Requests {
-		q := &e.Requests[i]
+	for i := range also.Requests {
+		q := &also.Requests[i]
 		if q.Waits && !q.At.IsZero() {
 			q.WaitedMS = max(0, now.Sub(q.At).Milliseconds())
 		}
 		t.Approvals[q.Status]++
 		t.LongestMS = max(t.LongestMS, q.WaitedMS)
 	}
-	t.WaitedMS += waited(e.Requests).Milliseconds()
-	for _, verdict := range e.Verdicts {
+	t.WaitedMS += waited(also.Requests).Milliseconds()
+	for _, verdict := range also.Verdicts {
 		t.Verdicts[verdict]++
 	}
-	if len(e.Gaps) > 0 {
-		t.Incomplete = append(t.Incomplete, Incomplete{of, e.Gaps})
+	if len(also.Gaps) > 0 {
+		t.Incomplete = append(t.Incomplete, Incomplete{e.Session, also.Gaps})
 	}
 }

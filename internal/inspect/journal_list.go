@@ -101,7 +101,7 @@ func (s *journalSource) found(hits []store.Summary) some {
 		next := hits[:min(wanted, len(hits))]
 		hits = hits[len(next):]
 		for _, m := range next {
-			l, found, err := store.Find(ctx, s.j, m.Session)
+			l, found, err := s.j.Session(ctx, m.Session)
 			if err != nil {
 				return nil, false, err
 			}

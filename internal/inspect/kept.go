@@ -27,20 +27,11 @@ const (
 	keptAtOnce = 200
 )
 
-// entry is what one session comes to, as the journal keeps it.
-type entry struct {
-	Events int64 `json:"-"`
-	// Start and End are the times of the first and the last row, in microseconds.
-	Start      int64     `json:"start"`
-	End        int64     `json:"end"`
-	Errors     int64     `json:"errors,omitempty"`
-	Turns      int64     `json:"turns,omitempty"`
-	Prompt     int64     `json:"prompt,omitempty"` // tokens
-	Completion int64     `json:"completion,omitempty"`
-	Total      int64     `json:"total,omitempty"`
-	Requests   []outcome `json:"requests,omitempty"`
-	Verdicts   []string  `json:"verdicts,omitempty"` // of its checks
-	Gaps       []string  `json:"gaps,omitempty"`     // of its record, in words
+// more is what a session comes to beside the numbers of its summary.
+type more struct {
+	Requests []outcome `json:"requests,omitempty"`
+	Verdicts []string  `json:"verdicts,omitempty"` // of its checks
+	Gaps     []string  `json:"gaps,omitempty"`     // of its record, in words
 }
 
 // outcome is what came of one request to a human.
@@ -56,7 +47,7 @@ type outcome struct {
 // [NewJournal].
 func KeepSummaries(ctx context.Context, src Source, now time.Time) error {
 	s := src.(*journalSource)
-	v, err := s.look(ctx, now)
+	v, err := s.look(ctx, now, func(*store.Summary) bool { return false })
 	if err != nil {
 		return err
 	}
@@ -69,21 +60,20 @@ func KeepSummaries(ctx context.Context, src Source, now time.Time) error {
 type view struct {
 	s   *journalSource
 	now time.Time
-	// known are the sessions with a summary that holds now, missing the others, which have so many rows.
+	// known are the sessions with a summary that holds now and is wanted, missing those without one.
 	known, missing []store.Summary
-	rows           int64
 }
 
-// look reads the summaries that hold.
-func (s *journalSource) look(ctx context.Context, now time.Time) (*view, error) {
+// look reads the summaries that hold and are wanted.
+func (s *journalSource) look(ctx context.Context, now time.Time, wanted func(*store.Summary) bool) (*view, error) {
 	v := &view{s: s, now: now}
-	err := s.j.Summaries(ctx, now, func(m store.Summary) {
-		if m.Known {
-			v.known = append(v.known, m)
-			return
+	err := s.j.Summaries(ctx, now, func(m *store.Summary) {
+		switch {
+		case !m.Known:
+			v.missing = append(v.missing, *m)
+		case wanted(m):
+			v.known = append(v.known, *m)
 		}
-		v.missing = append(v.missing, m)
-		v.rows += m.Events
 	})
 	return v, err
 }
@@ -139,17 +129,14 @@ func (q *Query) in(s record.Session, last int64) bool {
 
 // hits returns the sessions behind a place that a query may select, in their order.
 func (s *journalSource) hits(ctx context.Context, q *Query, before int64) (hits []store.Summary, err error) {
-	v, err := s.look(ctx, s.now())
+	search := wordsOf(q.Search)
+	v, err := s.look(ctx, s.now(), func(m *store.Summary) bool {
+		return words(m.Words).mayContain(search) && q.wants(Status(m.Status))
+	})
 	if err != nil {
 		return nil, err
 	}
-	search := wordsOf(q.Search)
-	for _, k := range v.known {
-		if words(k.Words).mayContain(search) && q.wants(Status(k.Status)) {
-			hits = append(hits, k)
-		}
-	}
-	hits = slices.DeleteFunc(append(hits, v.missing...), func(m store.Summary) bool {
+	hits = slices.DeleteFunc(append(v.known, v.missing...), func(m store.Summary) bool {
 		return !q.in(m.Session, m.LastTime) || before > 0 && m.LastSeq >= before
 	})
 	slices.SortFunc(hits, func(a, b store.Summary) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
@@ -158,7 +145,7 @@ func (s *journalSource) hits(ctx context.Context, q *Query, before int64) (hits 
 
 // count is [Count] for a journal.
 func (s *journalSource) count(ctx context.Context, q Query, now time.Time, note func(format string, args ...any)) (Totals, error) {
-	v, err := s.look(ctx, now)
+	v, err := s.look(ctx, now, func(m *store.Summary) bool { return q.in(m.Session, m.LastTime) })
 	if err != nil {
 		return Totals{}, err
 	}
@@ -171,15 +158,14 @@ func (s *journalSource) count(ctx context.Context, q Query, now time.Time, note 
 	}
 	slices.SortFunc(v.known, func(a, b store.Summary) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
 	t := newTotals(s)
-	for _, k := range v.known {
-		if !q.in(k.Session, k.LastTime) {
-			continue
+	for i := range v.known {
+		k, also := &v.known[i], more{}
+		if len(k.More) > 0 {
+			if err := json.Unmarshal(k.More, &also); err != nil {
+				return Totals{}, fmt.Errorf("the summary of session %s: %w", k.Session.ID, err)
+			}
 		}
-		e := entry{Events: k.Events}
-		if err := json.Unmarshal(k.Line, &e); err != nil {
-			return Totals{}, fmt.Errorf("the summary of session %s: %w", k.Session.ID, err)
-		}
-		t.add(k.Session, &e, now)
+		t.add(k, &also, now)
 	}
 	return t, nil
 }
@@ -190,7 +176,7 @@ func (s *journalSource) entry(ctx context.Context, m store.Summary, now time.Tim
 	if err != nil {
 		return made, false, err
 	}
-	l, found, err := store.Find(ctx, s.j, m.Session)
+	l, found, err := s.j.Session(ctx, m.Session)
 	if err != nil || !found {
 		return made, false, err
 	}
@@ -238,13 +224,15 @@ func (s *journalSource) entry(ctx context.Context, m store.Summary, now time.Tim
 	if err != nil {
 		return made, false, err
 	}
-	line := summarize(l.Session, decode(rows), asked)
-	text, err := json.Marshal(entryOf(&line, asked, gaps))
-	if err != nil {
-		return made, false, fmt.Errorf("the summary of session %s: %w", l.Session.ID, err)
+	line, also := summarize(l.Session, decode(rows), asked), moreOf(asked, gaps)
+	made = store.NewSummary{Summary: numbered(&line), Of: of, Until: time.UnixMicro(until)}
+	made.Known, made.Status = true, string(stands[0].Status)
+	made.LastSeq, made.LastTime, made.Events = m.LastSeq, m.LastTime, m.Events
+	if len(also.Requests)+len(also.Verdicts)+len(also.Gaps) > 0 {
+		if made.More, err = json.Marshal(also); err != nil {
+			return made, false, fmt.Errorf("the summary of session %s: %w", l.Session.ID, err)
+		}
 	}
-	made = store.NewSummary{Summary: m, Of: of, Until: time.UnixMicro(until)}
-	made.Known, made.Status, made.Line = true, string(stands[0].Status), text
 	made.Words = wordsOf(append([]string{l.Session.ID, l.Session.User, l.Session.App, stands[0].Title}, l.Agents...)...)
 	return made, true, nil
 }

@@ -413,7 +413,7 @@ func TestSummariesThatCannotBeKept(t *testing.T) {
 	j := openJournal(t)
 	put(t, j, sessions(t, 5))
 	alter(t, j.Path(), "DROP TABLE summaries")
-	alter(t, j.Path(), "CREATE VIEW summaries AS SELECT number AS session, 0 AS last_seq, 0 AS until, '' AS status, x'' AS words, '' AS line FROM sessions WHERE 0")
+	alter(t, j.Path(), "CREATE VIEW summaries AS SELECT number AS session, 0 AS last_seq, 0 AS until, '' AS status, 0 AS start, 0 AS \"end\", 0 AS errors, 0 AS turns, 0 AS prompt, 0 AS completion, 0 AS total, x'' AS words, NULL AS more FROM sessions WHERE 0")
 	src, notes := inspect.NewJournal(j), ""
 	got, err := inspect.Count(t.Context(), src, inspect.Query{}, epoch, func(format string, args ...any) { notes += fmt.Sprintf(format, args...) })
 	if err != nil || got.Sessions != 5 {

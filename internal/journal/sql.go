@@ -114,6 +114,11 @@ func (b *binder) json(values ...[]byte) {
 	}
 }
 
+func (b *binder) blob(v []byte) {
+	b.n++
+	b.stmt.BindBytes(b.n, v)
+}
+
 func (b *binder) null() {
 	b.n++
 	b.stmt.BindNull(b.n)

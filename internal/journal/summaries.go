@@ -6,6 +6,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -16,24 +17,32 @@ import (
 
 // Summaries calls each with every session with rows, and with what is known of it at the time now, all
 // at one moment. It reads no row.
-func (j *Journal) Summaries(ctx context.Context, now time.Time, each func(store.Summary)) error {
+func (j *Journal) Summaries(ctx context.Context, now time.Time, each func(*store.Summary)) error {
 	return j.read(ctx, "read the summaries of sessions", func(conn *sqlite.Conn) error {
+		var words []byte
 		return query(conn, selectSummariesSQL, func(b *binder) { b.time(now) }, func(stmt *sqlite.Stmt) error {
 			s := store.Summary{
 				Session: record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
 				LastSeq: stmt.ColumnInt64(3), LastTime: stmt.ColumnInt64(4), Events: stmt.ColumnInt64(5),
-				Known: !stmt.ColumnIsNull(8),
+				Known: !stmt.ColumnIsNull(6),
 			}
 			if s.Known {
-				s.Status = stmt.ColumnText(6)
-				s.Words = make([]byte, stmt.ColumnLen(7))
-				stmt.ColumnBytes(7, s.Words)
-				s.Line = columnJSON(stmt, 8)
+				words = slices.Grow(words[:0], stmt.ColumnLen(7))[:stmt.ColumnLen(7)]
+				stmt.ColumnBytes(7, words)
+				s.Status, s.Words, s.More = stmt.ColumnText(6), words, columnJSON(stmt, 8)
+				for i, n := range numbersOf(&s) {
+					*n = stmt.ColumnInt64(9 + i)
+				}
 			}
-			each(s)
+			each(&s)
 			return nil
 		})
 	})
+}
+
+// numbersOf returns the numbers of a summary in the order of their columns.
+func numbersOf(s *store.Summary) [7]*int64 {
+	return [...]*int64{&s.Start, &s.End, &s.Errors, &s.Turns, &s.Prompt, &s.Completion, &s.Total}
 }
 
 // Stamp returns the state of a session: before its rows are read for a summary.
@@ -70,8 +79,11 @@ func (j *Journal) KeepSummaries(ctx context.Context, list []store.NewSummary) er
 				b.integer(s.Of.LastSeq)
 				b.time(s.Until)
 				b.text(s.Status)
-				b.stmt.BindBytes(7, s.Words)
-				b.stmt.BindText(8, string(s.Line))
+				b.blob(s.Words)
+				b.json(s.More)
+				for _, n := range numbersOf(&s.Summary) {
+					b.integer(*n)
+				}
 			})
 			if err != nil {
 				return err

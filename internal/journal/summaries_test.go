@@ -19,7 +19,7 @@ import (
 func known(t *testing.T, j *journal.Journal, now time.Time) map[string]string {
 	t.Helper()
 	lines := make(map[string]string)
-	err := j.Summaries(t.Context(), now, func(s store.Summary) { lines[s.Session.ID] = string(s.Line) })
+	err := j.Summaries(t.Context(), now, func(s *store.Summary) { lines[s.Session.ID] = string(s.More) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func summaryOf(t *testing.T, j *journal.Journal, id string) store.NewSummary {
 		t.Fatal(err)
 	}
 	return store.NewSummary{
-		Summary: store.Summary{Session: named(id), Status: "none", Words: []byte{0, 1}, Line: []byte("line")},
+		Summary: store.Summary{Session: named(id), Status: "none", Words: []byte{0, 1}, More: []byte("line")},
 		Of:      stamp, Until: sweepTime.Add(time.Hour),
 	}
 }

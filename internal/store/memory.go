@@ -214,6 +214,16 @@ func (s *memory) session(of record.Session) Session {
 	return l
 }
 
+func (s *memory) Session(ctx context.Context, of record.Session) (Session, bool, error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return Session{}, false, err
+	}
+	defer done()
+	l := s.session(of)
+	return l, l.Events > 0, nil
+}
+
 func (s *memory) Sessions(ctx context.Context, q Query) ([]Session, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -274,7 +284,7 @@ func (s *memory) those(ctx context.Context, list []safety.Approval, limit int, w
 	return out, s.Flush(ctx)
 }
 
-func (s *memory) Summaries(ctx context.Context, now time.Time, each func(Summary)) error {
+func (s *memory) Summaries(ctx context.Context, now time.Time, each func(*Summary)) error {
 	done, err := s.use(ctx)
 	if err != nil {
 		return err
@@ -282,11 +292,13 @@ func (s *memory) Summaries(ctx context.Context, now time.Time, each func(Summary
 	defer done()
 	for of := range s.m.sessions {
 		l := s.session(of)
-		sum := Summary{Session: of, LastSeq: l.LastSeq, LastTime: l.Last.UnixMicro(), Events: l.Events}
+		var sum Summary
 		if kept, ok := s.m.summaries[of]; ok && kept.Of == s.stamp(of) && kept.Until.After(now) {
-			sum.Known, sum.Status, sum.Words, sum.Line = true, kept.Status, kept.Words, kept.Line
+			sum = kept.Summary
+			sum.Known = true
 		}
-		each(sum)
+		sum.Session, sum.LastSeq, sum.LastTime, sum.Events = of, l.LastSeq, l.Last.UnixMicro(), l.Events
+		each(&sum)
 	}
 	return nil
 }

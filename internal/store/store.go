@@ -61,6 +61,8 @@ type Store interface {
 	// Losses says in sentences for people what of a session is known to be lost, none if nothing is.
 	Losses(ctx context.Context, s record.Session) ([]string, error)
 
+	// Session returns a session as it is now; false if it has no rows.
+	Session(ctx context.Context, s record.Session) (Session, bool, error)
 	// Sessions lists sessions, the one with the newest row first.
 	Sessions(ctx context.Context, q Query) ([]Session, error)
 	// Standings returns where sessions stand, in their order.
@@ -72,7 +74,8 @@ type Store interface {
 	// prefix, the newest first, at most limit. Those are of one application or user that of has.
 	Requested(ctx context.Context, of record.Session, prefix string, limit int) ([]record.Session, error)
 	// Summaries calls each with every session with rows, and with its summary if one holds at the time now.
-	Summaries(ctx context.Context, now time.Time, each func(Summary)) error
+	// The summary is valid until each returns.
+	Summaries(ctx context.Context, now time.Time, each func(*Summary)) error
 	// Stamp returns the state of a session.
 	Stamp(ctx context.Context, s record.Session) (Stamp, error)
 	// KeepSummaries keeps summaries, but those of sessions whose state has changed.
@@ -175,8 +178,12 @@ type Summary struct {
 	// Known says that the rest is on record and holds. Without it the rest is empty.
 	Known  bool
 	Status string
-	// Words and Line are for whoever made them.
-	Words, Line []byte
+	// Start and End are the times of the first and the last row, in microseconds.
+	Start, End                int64
+	Errors, Turns             int64
+	Prompt, Completion, Total int64 // tokens
+	// Words and More are for whoever made them.
+	Words, More []byte
 }
 
 // Stamp is the state of a session: as long as it stays the same, so do its rows and its approvals.
@@ -203,17 +210,6 @@ func Events(ctx context.Context, s Store, of record.Session) ([]record.Event, er
 		all = append(all, next...)
 		last = next[len(next)-1].Seq
 	}
-}
-
-// Find returns a session as it is now; false if it has no rows.
-func Find(ctx context.Context, s Store, of record.Session) (found Session, ok bool, err error) {
-	list, err := s.Sessions(ctx, Query{App: of.App, User: of.User, ID: of.ID, Limit: 2})
-	for _, l := range list {
-		if l.Session == of {
-			return l, true, nil
-		}
-	}
-	return Session{}, false, err
 }
 
 type key struct{}

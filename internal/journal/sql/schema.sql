@@ -108,12 +108,19 @@ CREATE INDEX agent_events_approvals ON agent_events (seq, session)
 -- the last row of the session has the number last_seq, and until the time until. Whatever else would
 -- change it removes it.
 CREATE TABLE summaries (
-  session  INTEGER PRIMARY KEY REFERENCES sessions (number),
-  last_seq INTEGER NOT NULL,
-  until    INTEGER NOT NULL,
-  status   TEXT NOT NULL,
-  words    BLOB NOT NULL, -- of a search, so that most sessions need not be read for it
-  line     TEXT NOT NULL  -- JSON
+  session    INTEGER PRIMARY KEY REFERENCES sessions (number),
+  last_seq   INTEGER NOT NULL,
+  until      INTEGER NOT NULL,
+  status     TEXT NOT NULL,
+  start      INTEGER NOT NULL,
+  "end"      INTEGER NOT NULL,
+  errors     INTEGER NOT NULL,
+  turns      INTEGER NOT NULL,
+  prompt     INTEGER NOT NULL, -- tokens
+  completion INTEGER NOT NULL,
+  total      INTEGER NOT NULL,
+  words      BLOB NOT NULL,    -- of a search, so that most sessions need not be read for it
+  more       TEXT              -- JSON: what few sessions have
 ) STRICT;
 
 -- The rules that rows were recorded under. at is when a process last opened the journal with them.
