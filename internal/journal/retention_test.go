@@ -837,3 +837,24 @@ func TestRetentionLookIsCheap(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersAreNotUsedAgain holds that the number of a row that is gone is not given again: a destination
+// would take the new row for one that it has.
+func TestNumbersAreNotUsedAgain(t *testing.T) {
+	for name, remove := range map[string]func(*testing.T, *journal.Journal){
+		"retention": func(t *testing.T, j *journal.Journal) { sweep(t, j, config.Retention{MaxAge: day}) },
+		"by hand":   func(t *testing.T, j *journal.Journal) { alter(t, j, "DELETE FROM agent_events") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := openJournal(t, nil)
+			appendAll(t, j, aged(named("old"), "a", 3, 2*day)...)
+			flush(t, j)
+			remove(t, j)
+			appendAll(t, j, aged(named("new"), "b", 1, time.Hour)...)
+			flush(t, j)
+			if last, err := j.LastSeq(t.Context()); err != nil || last != 4 {
+				t.Errorf("the next row has the number %d, %v, want 4", last, err)
+			}
+		})
+	}
+}

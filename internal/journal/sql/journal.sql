@@ -2,8 +2,13 @@
 SELECT id, secret FROM journal
 
 -- name: select_last_number
--- The greatest seq that a row ever got.
-SELECT max(removed_to, coalesce((SELECT max(seq) FROM agent_events), 0)) FROM journal
+-- The greatest seq that a row ever got. sessions know it also where somebody deleted rows by hand.
+SELECT max(
+  removed_to,
+  coalesce((SELECT max(seq) FROM agent_events), 0),
+  coalesce((SELECT max(last_seq) FROM sessions WHERE events > 0), 0)
+)
+FROM journal
 
 -- name: mark_removed_to
 UPDATE journal SET removed_to = ?1
