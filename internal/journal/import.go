@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -23,6 +24,9 @@ func (j *Journal) Import(ctx context.Context, rows []record.Event) error {
 	for i := range rows {
 		e := &rows[i]
 		if !j.Append(*e) {
+			if isClosed(j.w.closing) {
+				return fmt.Errorf("journal: import row %s: %w", e.EventID, store.ErrClosed)
+			}
 			return fmt.Errorf("the journal did not take row %s: import again when it has room", e.EventID)
 		}
 		waiting, size = waiting+1, size+len(e.Content)+len(e.ContentParts)+len(e.Attributes)

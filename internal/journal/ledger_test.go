@@ -5,7 +5,6 @@ package journal_test
 
 import (
 	"bytes"
-	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,15 +19,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
-	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-func TestLedger(t *testing.T) {
-	storetest.RunLedger(t, func(t *testing.T) safety.Ledger { return openJournal(t, nil).Ledger() })
-}
 
 // approve takes a new approval to the state approved.
 func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
@@ -98,21 +92,6 @@ func TestHistoryIsAppendOnly(t *testing.T) {
 	}
 }
 
-func TestSessionsShowTheNewestApproval(t *testing.T) {
-	j := openJournal(t, nil)
-	first := approve(t, j.Ledger(), 1)
-	if err := j.Ledger().Create(t.Context(), storetest.Pending(2)); err != nil {
-		t.Fatal(err)
-	}
-	s := record.Session(first.Session)
-	appendAll(t, j, event(s, "r", 1, record.UserMessageReceived))
-	flush(t, j)
-	list, err := j.Sessions(t.Context(), store.Query{})
-	if err != nil || len(list) != 1 || list[0].Approval != string(safety.StatePending) {
-		t.Errorf("Sessions() = %+v, %v, want one with a pending approval", list, err)
-	}
-}
-
 func TestLedgerWaitsForRows(t *testing.T) {
 	j := openJournal(t, func(c *journal.Config) { c.CommitInterval = time.Hour })
 	s := record.Session(storetest.Pending(1).Session)
@@ -123,18 +102,6 @@ func TestLedgerWaitsForRows(t *testing.T) {
 	// Whoever sees the approval must see the rows it rests on.
 	if n := selectInt(t, connect(t, j.Path()), "SELECT count(*) FROM agent_events"); n != 1 {
 		t.Errorf("%d rows are stored when the approval is, want 1", n)
-	}
-}
-
-func TestLedgerAfterClose(t *testing.T) {
-	j := openJournal(t, nil)
-	l := j.Ledger()
-	closeJournal(t, j)
-	if err := l.Create(t.Context(), storetest.Pending(1)); !errors.Is(err, store.ErrClosed) {
-		t.Errorf("Create after Close: %v, want ErrClosed", err)
-	}
-	if _, err := safety.Get(t.Context(), l, "x"); !errors.Is(err, store.ErrClosed) {
-		t.Errorf("Get after Close: %v, want ErrClosed", err)
 	}
 }
 

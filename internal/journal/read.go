@@ -5,7 +5,6 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -31,22 +30,6 @@ func (j *Journal) read(ctx context.Context, what string, fn func(*sqlite.Conn) e
 		err = store.ErrClosed
 	}
 	return fmt.Errorf("journal: %s: %w", what, explain(err))
-}
-
-// atOnce runs fn in a transaction that reads: all statements see one state.
-func atOnce(conn *sqlite.Conn, fn func() error) (err error) {
-	if err := exec(conn, "BEGIN", func(*binder) {}); err != nil {
-		return err
-	}
-	defer func() {
-		// Also when the context has ended, or fn panics: the connection is used again.
-		done := conn.SetInterrupt(nil)
-		defer conn.SetInterrupt(done)
-		if !conn.AutocommitEnabled() {
-			err = errors.Join(err, exec(conn, "ROLLBACK", func(*binder) {}))
-		}
-	}()
-	return fn()
 }
 
 // Events returns the rows of s in the order they were recorded. Rows still queued

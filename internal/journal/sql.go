@@ -119,11 +119,6 @@ func (b *binder) blob(v []byte) {
 	b.stmt.BindBytes(b.n, v)
 }
 
-func (b *binder) null() {
-	b.n++
-	b.stmt.BindNull(b.n)
-}
-
 func (b *binder) integer(values ...int64) {
 	for _, v := range values {
 		b.n++

@@ -16,8 +16,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestFlushIsABarrier(t *testing.T) {
@@ -40,16 +38,13 @@ func TestFlushIsABarrier(t *testing.T) {
 }
 
 // Commit tells of the one row, whatever Flush says of all.
-func TestCommit(t *testing.T) {
+func TestCommitOfALostRow(t *testing.T) {
 	const rows = 10
 	one := event(testSession, "r", 1, "POISON")
 	for name, tt := range map[string]struct {
 		append func(t *testing.T, j *journal.Journal)
 		want   string
 	}{
-		"waits for its group": {func(t *testing.T, j *journal.Journal) { appendAll(t, j, one) }, ""},
-		"stored before":       {func(t *testing.T, j *journal.Journal) { appendAll(t, j, one); flush(t, j) }, ""},
-		"never appended":      {func(*testing.T, *journal.Journal) {}, "was dropped"},
 		"dropped for a newer one": {func(t *testing.T, j *journal.Journal) {
 			defer lockFile(t, j.Path())()
 			appendAll(t, j, event(testSession, "r", 2, "X"))
@@ -65,13 +60,12 @@ func TestCommit(t *testing.T) {
 			alter(t, j, `CREATE TRIGGER poison BEFORE INSERT ON agent_events WHEN NEW.event_type = 'POISON' BEGIN SELECT raise(ABORT, 'poison'); END`)
 			appendAll(t, j, one)
 		}, "SQLite refused it"},
-		"closed": {func(t *testing.T, j *journal.Journal) { appendAll(t, j, one); closeJournal(t, j) }, "closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := openImpatient(t, journal.Config{Journal: config.Journal{CommitInterval: time.Hour}, QueueRows: rows})
 			tt.append(t, j)
 			err := j.Commit(t.Context(), one.EventID)
-			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Commit() = %v, want %q", err, tt.want)
 			}
 		})
@@ -117,24 +111,6 @@ func waitFor(t *testing.T, cond func() bool) {
 			t.Fatal("it did not happen")
 		case <-tick.C:
 		}
-	}
-}
-
-func TestInvalidRowsAreRefused(t *testing.T) {
-	j := openJournal(t, nil)
-	for name, mod := range map[string]func(*record.Event){
-		"event id": func(e *record.Event) { e.EventID = "" },
-		"type":     func(e *record.Event) { e.EventType = "" },
-		"status":   func(e *record.Event) { e.Status = "" },
-	} {
-		e := event(testSession, "r", 1, "X")
-		mod(&e)
-		if j.Append(e) {
-			t.Errorf("a row without %s was taken", name)
-		}
-	}
-	if n := j.Stats().Lost[store.LostInvalid]; n != 3 {
-		t.Errorf("%d invalid rows counted, want 3", n)
 	}
 }
 

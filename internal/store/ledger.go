@@ -13,80 +13,76 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// MemoryLedger is a [safety.Ledger] in memory. It is for tests: what it acknowledges
-// is gone when the process ends. The zero value is empty and ready.
+// MemoryLedger is the ledger of a store in memory. It is for tests: what it acknowledges
+// is gone when the process ends. The zero value is that of a new store.
 type MemoryLedger struct {
-	mu      sync.Mutex
-	rows    []safety.Approval // in the order of creation
-	history map[string][]safety.Step
+	once sync.Once
+	s    *memory
 }
 
 var _ safety.Ledger = (*MemoryLedger)(nil)
 
-// Create stores a new approval.
-func (m *MemoryLedger) Create(ctx context.Context, a safety.Approval) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if a.ID == "" || a.State != safety.StatePending {
-		return fmt.Errorf("creating approval %q in state %q: %w: it needs an id and must be pending", a.ID, a.State, safety.ErrConflict)
-	}
-	for _, b := range m.rows {
-		if b.ID == a.ID || b.Session == a.Session && b.CallID == a.CallID && b.RunID == a.RunID {
-			return fmt.Errorf("creating approval %s: %w: call %q of run %q has one", a.ID, safety.ErrConflict, a.CallID, a.RunID)
+// do calls fn with the lock, unless the store is closed or ctx has ended.
+func (l *MemoryLedger) do(ctx context.Context, fn func(*Memory) error) (err error) {
+	l.once.Do(func() {
+		if l.s == nil {
+			l.s = new(Memory).open()
 		}
-		if a.Replaces != "" && b.Replaces == a.Replaces {
-			return fmt.Errorf("creating approval %s: %w: %s was replaced before", a.ID, safety.ErrConflict, a.Replaces)
-		}
-		if a.ConfirmationID != "" && b.Session == a.Session && b.ConfirmationID == a.ConfirmationID {
-			return fmt.Errorf("creating approval %s: %w: confirmation %q has one", a.ID, safety.ErrConflict, a.ConfirmationID)
-		}
+	})
+	refused := l.s.do(ctx, func() { err = fn(l.s.m) })
+	if refused != nil {
+		return refused
 	}
-	m.rows = append(m.rows, a.Clone())
-	m.record(a.ID, a.FirstStep())
-	return nil
+	return err
 }
 
-func (m *MemoryLedger) record(id string, s safety.Step) {
-	if m.history == nil {
-		m.history = make(map[string][]safety.Step)
-	}
-	m.history[id] = append(m.history[id], s)
+// Create stores a new approval.
+func (l *MemoryLedger) Create(ctx context.Context, a safety.Approval) error {
+	return l.do(ctx, func(m *Memory) error {
+		if a.ID == "" || a.State != safety.StatePending {
+			return fmt.Errorf("creating approval %q in state %q: %w: it needs an id and must be pending", a.ID, a.State, safety.ErrConflict)
+		}
+		for _, b := range m.approvals {
+			beside := b.Session == a.Session && (b.CallID == a.CallID && b.RunID == a.RunID || a.ConfirmationID != "" && b.ConfirmationID == a.ConfirmationID)
+			if b.ID == a.ID || beside || a.Replaces != "" && b.Replaces == a.Replaces {
+				return fmt.Errorf("creating approval %s: %w: the id exists, or call %q of run %q or confirmation %q has one, or %q was replaced before",
+					a.ID, safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID, a.Replaces)
+			}
+		}
+		m.approvals = append(m.approvals, a.Clone())
+		m.history[a.ID] = []safety.Step{a.FirstStep()}
+		return nil
+	})
 }
 
 // Attach names the confirmation of a pending approval.
-func (m *MemoryLedger) Attach(ctx context.Context, id, confirmationID string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a := m.row(id)
-	if a == nil {
-		return fmt.Errorf("approval %q: %w", id, safety.ErrNotFound)
-	}
-	if confirmationID == "" || a.State != safety.StatePending || a.ConfirmationID != "" {
-		return fmt.Errorf("approval %s: %w: it is %s and has confirmation %q", id, safety.ErrConflict, a.State, a.ConfirmationID)
-	}
-	for _, b := range m.rows {
-		if b.Session == a.Session && b.ConfirmationID == confirmationID {
-			return fmt.Errorf("approval %s: %w: confirmation %q belongs to another", id, safety.ErrConflict, confirmationID)
+func (l *MemoryLedger) Attach(ctx context.Context, id, confirmationID string) error {
+	return l.do(ctx, func(m *Memory) error {
+		a, err := m.approval(id)
+		if err != nil {
+			return err
 		}
-	}
-	a.ConfirmationID = confirmationID
-	return nil
+		if confirmationID == "" || a.State != safety.StatePending || a.ConfirmationID != "" {
+			return fmt.Errorf("approval %s: %w: it is %s and has confirmation %q", id, safety.ErrConflict, a.State, a.ConfirmationID)
+		}
+		for _, b := range m.approvals {
+			if b.Session == a.Session && b.ConfirmationID == confirmationID {
+				return fmt.Errorf("approval %s: %w: confirmation %q belongs to another", id, safety.ErrConflict, confirmationID)
+			}
+		}
+		a.ConfirmationID = confirmationID
+		return nil
+	})
 }
 
-// row returns the stored approval with the id, or nil.
-func (m *MemoryLedger) row(id string) *safety.Approval {
-	for i := range m.rows {
-		if m.rows[i].ID == id {
-			return &m.rows[i]
+// approval returns the stored approval with the id.
+func (m *Memory) approval(id string) (*safety.Approval, error) {
+	for i := range m.approvals {
+		if m.approvals[i].ID == id {
+			return &m.approvals[i], nil
 		}
 	}
-	return nil
+	return nil, fmt.Errorf("approval %q: %w", id, safety.ErrNotFound)
 }
 
 // bare returns an approval without what a method need not return.
@@ -97,80 +93,51 @@ func bare(a safety.Approval) safety.Approval {
 }
 
 // List returns the approvals that q selects, oldest first.
-func (m *MemoryLedger) List(ctx context.Context, q safety.Query) ([]safety.Approval, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []safety.Approval
-	for i := range m.rows {
-		if !q.Selects(&m.rows[i]) {
-			continue
+func (l *MemoryLedger) List(ctx context.Context, q safety.Query) (list []safety.Approval, err error) {
+	err = l.do(ctx, func(m *Memory) error {
+		list = m.list(q)
+		return nil
+	})
+	return list, err
+}
+
+func (m *Memory) list(q safety.Query) (list []safety.Approval) {
+	for i := range m.approvals {
+		a := &m.approvals[i]
+		if q.Selects(a) && q.Brief {
+			list = append(list, bare(a.Clone()))
+		} else if q.Selects(a) {
+			list = append(list, a.Clone())
 		}
-		a := m.rows[i].Clone()
-		if q.Brief {
-			a = bare(a)
-		}
-		out = append(out, a)
-	}
-	return out, nil
-}
-
-// Transition changes an approval atomically. It returns no more of it than it has to, so
-// that nobody relies on more.
-func (m *MemoryLedger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
-	if err := ctx.Err(); err != nil {
-		return safety.Approval{}, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a := m.row(t.ID)
-	if a == nil {
-		return safety.Approval{}, fmt.Errorf("approval %q: %w", t.ID, safety.ErrNotFound)
-	}
-	moved, steps, err := t.Apply(*a)
-	if err != nil {
-		return safety.Approval{}, err
-	}
-	for _, s := range steps {
-		m.record(t.ID, s)
-	}
-	*a = moved
-	return bare(moved), nil
-}
-
-// History returns what happened to an approval, oldest first.
-func (m *MemoryLedger) History(ctx context.Context, id string) ([]safety.Step, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.row(id) == nil {
-		return nil, fmt.Errorf("approval %q: %w", id, safety.ErrNotFound)
-	}
-	return slices.Clone(m.history[id]), nil
-}
-
-// all returns all approvals, oldest first.
-func (m *MemoryLedger) all() (list []safety.Approval) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, a := range m.rows {
-		list = append(list, a.Clone())
 	}
 	return list
 }
 
-// steps returns the number of steps of the approvals of a session.
-func (m *MemoryLedger) steps(of safety.Session) (n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, a := range m.rows {
-		if a.Session == of {
-			n += int64(len(m.history[a.ID]))
+// Transition changes an approval atomically. It returns no more of it than it has to, so
+// that nobody relies on more.
+func (l *MemoryLedger) Transition(ctx context.Context, t safety.Transition) (moved safety.Approval, err error) {
+	err = l.do(ctx, func(m *Memory) error {
+		a, err := m.approval(t.ID)
+		if err != nil {
+			return err
 		}
-	}
-	return n
+		changed, steps, err := t.Apply(*a)
+		if err != nil {
+			return err
+		}
+		*a, moved = changed, bare(changed)
+		m.history[t.ID] = append(m.history[t.ID], steps...)
+		return nil
+	})
+	return moved, err
+}
+
+// History returns what happened to an approval, oldest first.
+func (l *MemoryLedger) History(ctx context.Context, id string) (steps []safety.Step, err error) {
+	err = l.do(ctx, func(m *Memory) error {
+		_, err := m.approval(id)
+		steps = slices.Clone(m.history[id])
+		return err
+	})
+	return steps, err
 }

@@ -4,10 +4,11 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,15 +22,16 @@ import (
 // Memory is what stores in memory have. It is for tests: nothing of it outlives the process. Each
 // [Memory.Open] is as another process with the same file. The zero value is empty and ready.
 type Memory struct {
-	ledger MemoryLedger
-
 	mu        sync.Mutex
-	secret    [sha256.Size]byte
+	secret    string
 	rows      []record.Event // Seq is the place, from 1 on
 	byID      map[string]int
 	sessions  map[record.Session][]int
+	lost      map[record.Session]int64
 	summaries map[record.Session]NewSummary
-	rules     []rules // the newest last
+	rules     []rules           // the newest last
+	approvals []safety.Approval // in the order of creation
+	history   map[string][]safety.Step
 }
 
 type rules struct {
@@ -38,13 +40,15 @@ type rules struct {
 }
 
 // Open returns a store over m.
-func (m *Memory) Open() Store {
+func (m *Memory) Open() Store { return m.open() }
+
+func (m *Memory) open() *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.byID == nil {
-		m.byID, m.sessions = make(map[string]int), make(map[record.Session][]int)
-		m.summaries = make(map[record.Session]NewSummary)
-		_, _ = rand.Read(m.secret[:]) // it never fails
+		m.byID, m.sessions, m.lost = make(map[string]int), make(map[record.Session][]int), make(map[record.Session]int64)
+		m.summaries, m.history = make(map[record.Session]NewSummary), make(map[string][]safety.Step)
+		m.secret = rand.Text()
 	}
 	return &memory{m: m, stats: Stats{Lost: make(map[LossReason]uint64)}}
 }
@@ -57,60 +61,64 @@ type memory struct {
 }
 
 func (s *memory) Name() string   { return "memory" }
-func (s *memory) Secret() []byte { return slices.Clone(s.m.secret[:]) }
+func (s *memory) Secret() []byte { return []byte(s.m.secret) }
 
-// use takes the lock for a method that returns an error; done gives it back.
-func (s *memory) use(ctx context.Context) (done func(), err error) {
+// do calls fn with the lock, unless the store is closed or ctx has ended.
+func (s *memory) do(ctx context.Context, fn func()) error {
 	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
 	switch {
 	case s.closed:
-		err = ErrClosed
+		return ErrClosed
 	case ctx.Err() != nil:
-		err = context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	if err != nil {
-		s.m.mu.Unlock()
-		return nil, err
-	}
-	return s.m.mu.Unlock, nil
+	fn()
+	return nil
+}
+
+// get returns what fn does, called with the lock.
+func get[T any](ctx context.Context, s *memory, fn func() T) (out T, err error) {
+	err = s.do(ctx, func() { out = fn() })
+	return out, err
 }
 
 func (s *memory) Append(e record.Event) bool {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
+	_, stored := s.m.byID[e.EventID]
 	switch {
-	case s.closed:
-		s.stats.Lost[LostClosed]++
-		return false
 	case e.EventID == "" || e.EventType == "" || e.Status == "":
-		s.stats.Lost[LostInvalid]++
-		return false
+		return s.lose(LostInvalid, e.Session())
+	case s.closed:
+		return s.lose(LostClosed, e.Session())
+	case stored:
+		s.stats.Duplicates++
+	default:
+		i := len(s.m.rows)
+		e.Seq = int64(i) + 1
+		for _, p := range []*[]byte{&e.Content, &e.ContentParts, &e.Attributes, &e.LatencyMS} {
+			if len(*p) == 0 {
+				*p = nil
+			}
+		}
+		s.m.rows = append(s.m.rows, e)
+		s.m.byID[e.EventID] = i
+		s.m.sessions[e.Session()] = append(s.m.sessions[e.Session()], i)
+		s.stats.Stored++
 	}
 	s.stats.Accepted++
-	s.put(e)
 	return true
 }
 
-// put stores a row unless it is stored. Like a file it keeps no more of the row than the columns have.
-func (s *memory) put(e record.Event) {
-	if _, stored := s.m.byID[e.EventID]; stored {
-		s.stats.Duplicates++
-		return
-	}
-	e.Seq = int64(len(s.m.rows)) + 1
-	s.m.byID[e.EventID] = len(s.m.rows)
-	s.m.sessions[e.Session()] = append(s.m.sessions[e.Session()], len(s.m.rows))
-	s.m.rows = append(s.m.rows, e)
-	s.stats.Stored++
+// lose counts a row that is refused.
+func (s *memory) lose(reason LossReason, of record.Session) (taken bool) {
+	s.stats.Lost[reason]++
+	s.m.lost[of]++
+	return false
 }
 
-func (s *memory) Flush(ctx context.Context) error {
-	done, err := s.use(ctx)
-	if err == nil {
-		done()
-	}
-	return err
-}
+func (s *memory) Flush(ctx context.Context) error { return s.do(ctx, func() {}) }
 
 func (s *memory) Commit(ctx context.Context, eventID string) error {
 	stored, err := s.Stored(ctx, eventID)
@@ -121,92 +129,91 @@ func (s *memory) Commit(ctx context.Context, eventID string) error {
 }
 
 func (s *memory) Import(ctx context.Context, rows []record.Event) error {
-	done, err := s.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
 	for _, e := range rows {
-		s.stats.Accepted++
-		s.put(e)
-	}
-	return nil
-}
-
-// of returns the rows of a session that want selects.
-func (s *memory) of(ctx context.Context, of record.Session, want func(*record.Event) bool) ([]record.Event, error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	var out []record.Event
-	for _, i := range s.m.sessions[of] {
-		if want(&s.m.rows[i]) {
-			out = append(out, s.m.rows[i])
+		if err := s.Flush(ctx); err != nil {
+			return err
+		}
+		if !s.Append(e) {
+			return fmt.Errorf("import row %q: %w", e.EventID, errNotStored)
 		}
 	}
-	return out, nil
+	return s.Flush(ctx)
 }
 
+// of returns the rows of a session that want selects. The caller has the lock.
+func (s *memory) of(of record.Session, want func(*record.Event) bool) (out []record.Event) {
+	for _, i := range s.m.sessions[of] {
+		if e := &s.m.rows[i]; want(e) {
+			out = append(out, *e)
+		}
+	}
+	return out
+}
+
+// pageRows is how many rows RowsAfter returns, so that nobody relies on all.
+const pageRows = 500
+
 func (s *memory) RowsAfter(ctx context.Context, of record.Session, seq int64) ([]record.Event, error) {
-	return s.of(ctx, of, func(e *record.Event) bool { return e.Seq > seq })
+	return get(ctx, s, func() []record.Event {
+		rows := s.of(of, func(e *record.Event) bool { return e.Seq > seq })
+		return rows[:min(len(rows), pageRows)]
+	})
 }
 
 func (s *memory) Outline(ctx context.Context, of record.Session) ([]record.Event, error) {
-	return s.RowsAfter(ctx, of, 0)
+	return get(ctx, s, func() []record.Event { return s.of(of, func(*record.Event) bool { return true }) })
 }
 
-func (s *memory) Row(ctx context.Context, eventID string) (record.Event, bool, error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return record.Event{}, false, err
-	}
-	defer done()
-	i, found := s.m.byID[eventID]
-	if !found {
-		return record.Event{}, false, nil
-	}
-	return s.m.rows[i], true, nil
+func (s *memory) Row(ctx context.Context, eventID string) (e record.Event, found bool, err error) {
+	err = s.do(ctx, func() {
+		var i int
+		if i, found = s.m.byID[eventID]; found {
+			e = s.m.rows[i]
+		}
+	})
+	return e, found, err
 }
 
 func (s *memory) Stored(ctx context.Context, eventIDs ...string) (bool, error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return !slices.ContainsFunc(eventIDs, func(id string) bool {
-		_, found := s.m.byID[id]
-		return !found
-	}), nil
+	return get(ctx, s, func() bool {
+		return !slices.ContainsFunc(eventIDs, func(id string) bool {
+			_, found := s.m.byID[id]
+			return !found
+		})
+	})
 }
 
 func (s *memory) Waiting(record.Session) ([]record.Event, bool) { return nil, true }
 
-func (s *memory) Losses(ctx context.Context, _ record.Session) ([]string, error) {
-	return nil, s.Flush(ctx)
+func (s *memory) Losses(ctx context.Context, of record.Session) ([]string, error) {
+	return get(ctx, s, func() (losses []string) {
+		if n := s.m.lost[of]; n > 0 {
+			losses = append(losses, fmt.Sprintf("%d rows were dropped before they could be stored", n))
+		}
+		return losses
+	})
 }
 
 // session returns a line of the list. The caller has the lock.
 func (s *memory) session(of record.Session) Session {
 	l := Session{Session: of}
-	agents := make(map[string]bool)
-	var first, last int64
 	for n, i := range s.m.sessions[of] {
 		e := &s.m.rows[i]
-		if n == 0 {
-			first, last = e.Timestamp, e.Timestamp
+		if n == 0 || e.Time().Before(l.First) {
+			l.First = e.Time()
 		}
-		first, last, l.LastSeq = min(first, e.Timestamp), max(last, e.Timestamp), e.Seq
-		l.Events++
+		if n == 0 || e.Time().After(l.Last) {
+			l.Last = e.Time()
+		}
 		if e.Agent != "" {
-			agents[e.Agent] = true
+			l.Agents = append(l.Agents, e.Agent)
 		}
+		l.LastSeq = e.Seq
+		l.Events++
 	}
-	l.First, l.Last = time.UnixMicro(first).UTC(), time.UnixMicro(last).UTC()
-	l.Agents = slices.Sorted(maps.Keys(agents))
-	for _, a := range s.m.ledger.all() {
+	slices.Sort(l.Agents)
+	l.Agents = slices.Compact(l.Agents)
+	for _, a := range s.m.approvals {
 		if a.Session == of {
 			l.Approval = string(a.State)
 		}
@@ -214,162 +221,139 @@ func (s *memory) session(of record.Session) Session {
 	return l
 }
 
-func (s *memory) Session(ctx context.Context, of record.Session) (Session, bool, error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return Session{}, false, err
-	}
-	defer done()
-	l := s.session(of)
-	return l, l.Events > 0, nil
+func (s *memory) Session(ctx context.Context, of record.Session) (l Session, found bool, err error) {
+	err = s.do(ctx, func() { l = s.session(of) })
+	return l, l.Events > 0, err
 }
 
-func (s *memory) Sessions(ctx context.Context, q Query) ([]Session, error) {
+func (s *memory) Sessions(ctx context.Context, q Query) (list []Session, err error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	done, err := s.use(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	var out []Session
-	for of := range s.m.sessions {
-		if l := s.session(of); q.selects(&l) {
-			out = append(out, l)
+	err = s.do(ctx, func() {
+		for of := range s.m.sessions {
+			if l := s.session(of); q.selects(&l) {
+				list = append(list, l)
+			}
 		}
-	}
-	slices.SortFunc(out, func(a, b Session) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
-	out = out[min(q.Offset, len(out)):]
-	return out[:min(cmp.Or(q.Limit, 100), len(out))], nil
+	})
+	slices.SortFunc(list, func(a, b Session) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
+	list = list[min(q.Offset, len(list)):]
+	return list[:min(cmp.Or(q.Limit, 100), len(list))], err
 }
 
-func (s *memory) Standings(ctx context.Context, sessions []record.Session) ([]Standing, error) {
-	out := make([]Standing, len(sessions))
-	for i, of := range sessions {
-		var err error
-		if out[i].Rows, err = s.of(ctx, of, func(e *record.Event) bool { return Milestone(e.EventType) }); err != nil {
-			return nil, err
+func (s *memory) Standings(ctx context.Context, sessions []record.Session) (out []Standing, err error) {
+	err = s.do(ctx, func() {
+		for _, of := range sessions {
+			rows := s.of(of, func(e *record.Event) bool { return Milestone(e.EventType) })
+			out = append(out, Standing{Rows: rows, Approvals: s.m.list(safety.Query{Session: of, Brief: true})})
 		}
-		if out[i].Approvals, err = s.m.ledger.List(ctx, safety.Query{Session: of}); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	})
+	return out, err
 }
 
 func (s *memory) OpenRequests(ctx context.Context, now time.Time, limit int) ([]record.Session, error) {
-	list := s.m.ledger.all()
-	slices.SortStableFunc(list, func(a, b safety.Approval) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
-	return s.those(ctx, list, limit, func(a *safety.Approval) bool { return a.State.Open() && a.ExpiresAt.After(now) })
+	return get(ctx, s, func() []record.Session {
+		approvals := slices.Clone(s.m.approvals)
+		slices.SortStableFunc(approvals, func(a, b safety.Approval) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+		return those(approvals, limit, func(a *safety.Approval) bool { return a.State.Open() && a.ExpiresAt.After(now) })
+	})
 }
 
 func (s *memory) Requested(ctx context.Context, of record.Session, prefix string, limit int) ([]record.Session, error) {
-	list := s.m.ledger.all()
-	slices.Reverse(list)
-	return s.those(ctx, list, limit, func(a *safety.Approval) bool {
-		return (strings.HasPrefix(a.ID, prefix) || a.ConfirmationID != "" && strings.HasPrefix(a.ConfirmationID, prefix)) &&
-			(of.App == "" || of.App == a.Session.App) && (of.User == "" || of.User == a.Session.User)
+	return get(ctx, s, func() []record.Session {
+		approvals := slices.Clone(s.m.approvals)
+		slices.Reverse(approvals)
+		return those(approvals, limit, func(a *safety.Approval) bool {
+			return (strings.HasPrefix(a.ID, prefix) || a.ConfirmationID != "" && strings.HasPrefix(a.ConfirmationID, prefix)) &&
+				(of.App == "" || of.App == a.Session.App) && (of.User == "" || of.User == a.Session.User)
+		})
 	})
 }
 
 // those returns the sessions of approvals that want selects, each once.
-func (s *memory) those(ctx context.Context, list []safety.Approval, limit int, want func(*safety.Approval) bool) ([]record.Session, error) {
-	var out []record.Session
-	for i := range list {
-		if a := &list[i]; len(out) < limit && want(a) && !slices.Contains(out, a.Session) {
-			out = append(out, a.Session)
+func those(approvals []safety.Approval, limit int, want func(*safety.Approval) bool) (list []record.Session) {
+	for i := range approvals {
+		if a := &approvals[i]; len(list) < limit && want(a) && !slices.Contains(list, a.Session) {
+			list = append(list, a.Session)
 		}
 	}
-	return out, s.Flush(ctx)
+	return list
 }
 
 func (s *memory) Summaries(ctx context.Context, now time.Time, each func(*Summary)) error {
-	done, err := s.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	for of := range s.m.sessions {
-		l := s.session(of)
-		var sum Summary
-		if kept, ok := s.m.summaries[of]; ok && kept.Of == s.stamp(of) && kept.Until.After(now) {
-			sum = kept.Summary
-			sum.Known = true
+	return s.do(ctx, func() {
+		for of := range s.m.sessions {
+			l := s.session(of)
+			var sum Summary
+			if kept, ok := s.m.summaries[of]; ok && kept.Of == s.stamp(of) && kept.Until.After(now) {
+				sum = kept.Summary
+				sum.Known = true
+			}
+			sum.Session, sum.LastSeq, sum.LastTime, sum.Events = of, l.LastSeq, l.Last.UnixMicro(), l.Events
+			each(&sum)
 		}
-		sum.Session, sum.LastSeq, sum.LastTime, sum.Events = of, l.LastSeq, l.Last.UnixMicro(), l.Events
-		each(&sum)
-	}
-	return nil
+	})
 }
 
 // stamp returns the state of a session. The caller has the lock.
-func (s *memory) stamp(of record.Session) (stamp Stamp) {
+func (s *memory) stamp(of record.Session) Stamp {
 	l := s.session(of)
-	return Stamp{LastSeq: l.LastSeq, Events: l.Events, Steps: s.m.ledger.steps(of)}
+	stamp := Stamp{LastSeq: l.LastSeq, Events: l.Events, Lost: s.m.lost[of]}
+	for _, a := range s.m.approvals {
+		if a.Session == of {
+			stamp.Steps += int64(len(s.m.history[a.ID]))
+		}
+	}
+	return stamp
 }
 
 func (s *memory) Stamp(ctx context.Context, of record.Session) (Stamp, error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return Stamp{}, err
-	}
-	defer done()
-	return s.stamp(of), nil
+	return get(ctx, s, func() Stamp { return s.stamp(of) })
 }
 
 func (s *memory) KeepSummaries(ctx context.Context, list []NewSummary) error {
-	done, err := s.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	for _, sum := range list {
-		if sum.Of == s.stamp(sum.Session) {
-			s.m.summaries[sum.Session] = sum
+	return s.do(ctx, func() {
+		for _, sum := range list {
+			if sum.Of == s.stamp(sum.Session) {
+				sum.Words, sum.More = bytes.Clone(sum.Words), bytes.Clone(sum.More)
+				s.m.summaries[sum.Session] = sum
+			}
 		}
-	}
-	return nil
+	})
 }
 
 func (s *memory) Rules(ctx context.Context, digest string) (text []byte, found bool, err error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer done()
-	for _, r := range slices.Backward(s.m.rules) {
-		if digest == "" || digest == r.digest {
-			return slices.Clone(r.text), true, nil
+	err = s.do(ctx, func() {
+		for _, r := range s.m.rules {
+			if digest == "" || digest == r.digest {
+				text, found = r.text, true
+			}
 		}
-	}
-	return nil, false, nil
+	})
+	return text, found, err
 }
 
 func (s *memory) SetRules(ctx context.Context, digest string, text []byte) error {
 	if digest == "" {
 		return errNoDigest
 	}
-	done, err := s.use(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s.m.rules = slices.DeleteFunc(s.m.rules, func(r rules) bool { return r.digest == digest })
-	s.m.rules = append(s.m.rules, rules{digest, slices.Clone(text)})
-	return nil
+	return s.do(ctx, func() {
+		newest := rules{digest, bytes.Clone(text)}
+		s.m.rules = slices.DeleteFunc(s.m.rules, func(r rules) bool {
+			if r.digest == digest {
+				newest = r
+			}
+			return r.digest == digest
+		})
+		s.m.rules = append(s.m.rules, newest)
+	})
 }
 
-// Ledger returns the ledger, which goes on when a store is closed: another one has it open.
-func (s *memory) Ledger() safety.Ledger { return &s.m.ledger }
+func (s *memory) Ledger() safety.Ledger { return &MemoryLedger{s: s} }
 
 func (s *memory) LastSeq(ctx context.Context) (int64, error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	return int64(len(s.m.rows)), nil
+	return get(ctx, s, func() int64 { return int64(len(s.m.rows)) })
 }
 
 func (s *memory) Stats() Stats {

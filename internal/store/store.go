@@ -25,8 +25,10 @@ var (
 	errNoDigest  = errors.New("note the rules: they have no digest")
 )
 
-// Store keeps rows and approvals. All methods may be called concurrently. After Close they return an
-// [ErrClosed], where they return an error.
+// Store keeps rows and approvals. All methods may be called concurrently. Handles on the same data, also of
+// several processes, see each other's committed work. After Close the methods, and those of the ledger,
+// return an [ErrClosed], where they return an error. When their context has ended, they return its cause;
+// Flush and Import may return nil instead, if the rows are committed. What they return must not be changed.
 type Store interface {
 	// Name describes the store, for people: "journal contextgraph.db".
 	Name() string
@@ -35,18 +37,20 @@ type Store interface {
 	Secret() []byte
 
 	// Append takes a row over to be stored, and waits for no disk. It returns false if it does not take
-	// the row; that is counted in Stats with its reason.
+	// the row; that is counted in Stats with its reason. It refuses a row without an event id, type or
+	// status. Of rows with one event id the first is stored. A payload that is empty comes back as nil.
 	Append(e record.Event) bool
 	// Flush returns nil only when every row that was appended before is committed, or counted as lost.
 	Flush(ctx context.Context) error
 	// Commit is Flush, and an error if the row with the event id is not committed then.
 	Commit(ctx context.Context, eventID string) error
 	// Import stores rows that were recorded elsewhere, in their order. A row whose event id is stored is
-	// not stored again.
+	// not stored again. An error tells of a row that is refused; those before it are stored.
 	Import(ctx context.Context, rows []record.Event) error
 
 	// RowsAfter returns the next rows of a session with a number greater than seq, in the order of their
-	// numbers: some of them, and none if there are no more. The numbers of a session grow.
+	// numbers: some of them, and none if there are no more. Numbers are positive and grow in the order of
+	// commits: no row appears behind one that was read. No two rows have the same one.
 	RowsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error)
 	// Row returns the row with an event id, of any session; false if there is none.
 	Row(ctx context.Context, eventID string) (record.Event, bool, error)
@@ -58,7 +62,8 @@ type Store interface {
 	// Outline returns the rows of a session in order. It may leave out their payloads but the names of
 	// models and the numbers of tokens.
 	Outline(ctx context.Context, s record.Session) ([]record.Event, error)
-	// Losses says in sentences for people what of a session is known to be lost, none if nothing is.
+	// Losses says in sentences for people what of a session is known to be lost, none if nothing is. A row
+	// that was refused is lost; other handles know of it after the next Flush.
 	Losses(ctx context.Context, s record.Session) ([]string, error)
 
 	// Session returns a session as it is now; false if it has no rows.
@@ -71,19 +76,21 @@ type Store interface {
 	// the one that expires first first, at most limit.
 	OpenRequests(ctx context.Context, now time.Time, limit int) ([]record.Session, error)
 	// Requested returns the sessions with an approval whose id, or that of its confirmation, begins with
-	// prefix, the newest first, at most limit. Those are of one application or user that of has.
+	// prefix, the newest first, at most limit. Those are of one application or user that of has; its ID
+	// says nothing.
 	Requested(ctx context.Context, of record.Session, prefix string, limit int) ([]record.Session, error)
 	// Summaries calls each with every session with rows, and with its summary if one holds at the time now.
-	// The summary is valid until each returns.
+	// The summary is valid until each returns, which must not call the store.
 	Summaries(ctx context.Context, now time.Time, each func(*Summary)) error
 	// Stamp returns the state of a session.
 	Stamp(ctx context.Context, s record.Session) (Stamp, error)
-	// KeepSummaries keeps summaries, but those of sessions whose state has changed.
+	// KeepSummaries keeps summaries, but those of sessions whose state has changed. It copies them.
 	KeepSummaries(ctx context.Context, list []NewSummary) error
 
 	// Rules returns the rules with a digest, or the newest if digest is ""; false if there are none.
 	Rules(ctx context.Context, digest string) (rules []byte, found bool, err error)
-	// SetRules notes that a process records under rules, which become the newest.
+	// SetRules notes that a process records under rules, which become the newest. A digest stands for the
+	// text that first came with it.
 	SetRules(ctx context.Context, digest string, rules []byte) error
 
 	// Ledger returns the ledger of approvals.
