@@ -139,84 +139,83 @@ func TestExtractResult(t *testing.T) {
 	}
 }
 
+// rulesOf reads rules, one a line, as a configuration writes them. They find Things, and are called r1, r2.
+func rulesOf(t *testing.T, text string) []config.Extract {
+	t.Helper()
+	file := "extract:\n"
+	for i, rule := range strings.Split(text, "\n") {
+		file += fmt.Sprintf("- {name: r%d, type: Thing, %s}\n", i+1, rule)
+	}
+	cfg, err := config.Parse("rules.yaml", []byte(file), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Extract
+}
+
 func TestExtractRules(t *testing.T) {
-	r := config.Extract{Name: "r", Type: "Thing", Value: "$.v"}
-	with := func(change func(*config.Extract)) config.Extract { c := r; change(&c); return c }
-	tests := []struct {
-		name  string
-		rules []config.Extract
-		event string
-		body  string
-		want  []string
-		fail  string
+	for _, tt := range []struct {
+		name, rules string
+		event, body string
+		want        []string
+		fail        string
 	}{
 		{
-			"args", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InArgs })},
+			"args", "value: $.v, tool: t, in: args",
 			record.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
-			"action", []config.Extract{with(func(r *config.Extract) {
-				r.Tool, r.In, r.ValueType, r.Currency, r.Confidence = "t", config.InAction, entity.KindMoney, "USD", 0.5
-			})},
+			"action", "value: $.v, tool: t, in: action, value_type: money, currency: USD, confidence: 0.5",
 			record.ToolStarting, `{"tool":"t","args":{"v":"50,000.00 USD"}}`, []string{"Thing $50,000 (action 0.5)"}, "",
 		},
 		{
-			"action without arguments", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InAction })},
+			"action without arguments", "value: $.v, tool: t, in: action",
 			record.ToolStarting, `{"tool":"t","args":null}`, nil, "value $.v: it selects nothing",
 		},
 		{
-			"action with missing arguments", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InAction })},
+			"action with missing arguments", "value: $.v, tool: t, in: action",
 			record.ToolStarting, `{"tool":"t"}`, nil, "content has no args",
 		},
 		{
-			"content", []config.Extract{with(func(r *config.Extract) { r.In, r.Event = config.InContent, record.StateDelta })},
+			"content", "value: $.v, in: content, event: STATE_DELTA",
 			record.StateDelta, `{"v":"x"}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
-			"content that is not JSON", []config.Extract{with(func(r *config.Extract) { r.In, r.Event = config.InContent, record.StateDelta })},
+			"content that is not JSON", "value: $.v, in: content, event: STATE_DELTA",
 			record.StateDelta, `{"v":"x"} y`, nil, "content is not JSON",
 		},
 		{
-			"several nodes", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Value = "t", "$.v[*]" })},
+			"several nodes", "value: '$.v[*]', tool: t",
 			record.ToolCompleted, `{"tool":"t","result":{"v":["a","b"]}}`, nil, "it selects 2 nodes",
 		},
 		{
-			"several attribute nodes", []config.Extract{with(func(r *config.Extract) {
-				r.Tool, r.Attributes = "t", map[string]config.Attribute{"price": {Path: "$..p", Optional: true}}
-			})},
+			"several attribute nodes", "value: $.v, tool: t, attributes: {price: {path: $..p, optional: true}}",
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x","a":{"p":1},"b":{"p":2}}}`, nil, "attribute price $..p: it selects 2 nodes",
 		},
 		{
-			"required attribute", []config.Extract{with(func(r *config.Extract) {
-				r.Tool, r.Attributes = "t", map[string]config.Attribute{"price": {Path: "$.p"}}
-			})},
+			"required attribute", "value: $.v, tool: t, attributes: {price: {path: $.p}}",
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it is null; an attribute that may be missing is optional",
 		},
 		{
-			"filter", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},
+			"filter", "value: $.v, tool: t, each: '$.l[?@.n > 1]'",
 			record.ToolCompleted, `{"tool":"t","result":{"l":[{"n":1,"v":"a"},{"n":2,"v":"b"}]}}`, []string{"Thing b (rule 1)"}, "",
 		},
 		{
-			"members come in one order", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each, r.ArtifactURI = "t", "$.*", "$.u" })},
+			"members come in one order", "value: $.v, tool: t, each: '$.*', artifact_uri: $.u",
 			record.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1","u":"last"},"a":{"v":"1","u":"a"},"m":{"v":"1","u":"m"},"b":{"v":"1","u":"b"}}}`,
 			[]string{"Thing 1 (rule 1) last"}, "",
 		},
 		{
-			"a row fails as a whole",
-			[]config.Extract{
-				with(func(r *config.Extract) { r.Tool = "t" }),
-				with(func(r *config.Extract) { r.Name, r.Tool, r.Value = "r2", "t", "$.w" }),
-			},
+			"a row fails as a whole", "value: $.v, tool: t\nvalue: $.w, tool: t",
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x"}}`, nil, `rule "r2": match 1`,
 		},
 		{
-			"exact numbers", []config.Extract{with(func(r *config.Extract) { r.Tool, r.ValueType = "t", entity.KindNumber })},
+			"exact numbers", "value: $.v, tool: t, value_type: number",
 			record.ToolCompleted, `{"tool":"t","result":{"v":9007199254740993}}`, []string{"Thing 9007199254740993 (rule 1)"}, "",
 		},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := compile(t, tt.rules)
+			x := compile(t, rulesOf(t, tt.rules))
 			for range 8 { // members of an object come in any order
 				checkFold(t, tt.want, tt.fail, graphsync.Fold(x, []record.Event{row(t, tt.event, tt.body)}))
 			}

@@ -171,31 +171,24 @@ func TestOrderOfInputDoesNotMatter(t *testing.T) {
 	}
 }
 
+// A reason tells all that was learned of a thing, from its nearest sighting on.
 func TestCanonicalReason(t *testing.T) {
 	r := &recorder{t: t}
 	r.turn("1", "R")
 	r.llm("L1", "R", "a=query_ad_inventory")
-	r.tool("T1", "R", "a=query_ad_inventory", m{}, m{"placements": []any{m{"name": "Reels", "price": 40000, "available": true}}})
+	r.tool("T1", "R", "a=query_ad_inventory", m{}, placements("Reels"))
 	r.llm("L2", "R", "b=query_ad_inventory")
 	r.tool("T2", "R", "b=query_ad_inventory", m{}, m{"placements": []any{m{"name": "REELS", "price": "$52,000"}}})
 	r.llm("L3", "R", "c=provision_campaign")
 	r.ask("T3", "R", "c=provision_campaign", "H", "conf", m{"budget": "50,000.00 USD"})
-	reasons, err := build(t, r.rows).Why(r.key("H"))
-	if err != nil || len(reasons) != 2 {
-		t.Fatalf("%v, %v", reasons, err)
+	g := build(t, r.rows)
+	diff(t, "why", []string{"Budget $50,000 0: (action) H", "Product REELS 2: T2 > L3 > T3 / H"}, why(t, g, r.key("H")))
+	reels := evidence(t, g, r.key("H"))[1]
+	price, _ := entity.Money("52000", "USD")
+	diff(t, "attributes", map[string]entity.Value{"price": price, "availability": entity.Bool(true)}, reels.Attributes)
+	if len(reels.Seen) != 2 {
+		t.Errorf("%d sightings, want 2", len(reels.Seen))
 	}
-	budget, reels := reasons[0], reasons[1]
-	if budget.Entity.Key != "Budget:money:50000:USD" || budget.Entity.Sources[0] != entity.SourceAction {
-		t.Errorf("budget %+v", budget.Entity)
-	}
-	if reels.Hops != 2 || reels.Path[0].Node.SpanID != "T2" || len(reels.Entity.Seen) != 2 {
-		t.Errorf("the nearest sighting is %s, %d hops away, of %d", reels.Path[0].Node.SpanID, reels.Hops, len(reels.Entity.Seen))
-	}
-	got := map[string]string{}
-	for name, v := range reels.Entity.Attributes {
-		got[name] = v.Canonical()
-	}
-	diff(t, "attributes", map[string]string{"price": "money:52000:USD", "availability": "boolean:true"}, got)
 }
 
 // chatter is a session in which users, arguments, states, failed tools and results speak of

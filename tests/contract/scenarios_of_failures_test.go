@@ -267,26 +267,6 @@ func workflowNodeError(t *testing.T, h *cgtest.Harness) {
 	h.Say("Buy it")
 }
 
-func workflowFunctionFails(t *testing.T, h *cgtest.Harness) {
-	buy := cgtest.FunctionNode("buy", func(agent.Context, any) (string, error) { return "", errors.New("no budget") })
-	cgtest.ServeWorkflow(t, h, workflow.Chain(workflow.Start, buy), func(*runner.Config) {})
-	fail(h, "Buy it")
-}
-
-// workflowRoute has a node that chooses the next by a route.
-func workflowRoute(t *testing.T, h *cgtest.Harness) {
-	choose := workflow.NewEmittingFunctionNode("choose", func(ctx agent.Context, _ any, emit func(*session.Event) error) (string, error) {
-		ev := session.NewEvent(ctx, ctx.InvocationID())
-		ev.Routes = []string{"buy"}
-		return "chosen", emit(ev)
-	}, workflow.NodeConfig{})
-	buy := cgtest.FunctionNode("buy", func(_ agent.Context, in string) (string, error) { return "bought the " + in, nil })
-	wait := cgtest.FunctionNode("wait", func(agent.Context, string) (string, error) { return "waited", nil })
-	edges := workflow.NewEdgeBuilder().Add(workflow.Start, choose).AddRoutes(choose, map[string]workflow.Node{"buy": buy, "wait": wait}).Build()
-	cgtest.ServeWorkflow(t, h, edges, func(*runner.Config) {})
-	h.Say("Choose")
-}
-
 // remote starts a server with an agent behind it and returns the agent that asks it.
 func remote(t *testing.T, m model.LLM, streaming bool) agent.Agent {
 	t.Helper()

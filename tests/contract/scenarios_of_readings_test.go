@@ -5,10 +5,7 @@ package contract_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
-
-	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
@@ -94,12 +91,5 @@ func oneSearch(t *testing.T, h *cgtest.Harness) {
 		t.Fatal(err)
 	}
 	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), h.Tools[0]))
-	h.Say("Find routes")
-}
-
-// listCut has a call whose id takes more than a list may.
-func listCut(t *testing.T, h *cgtest.Harness) {
-	long := adktest.Calls(&genai.FunctionCall{ID: strings.Repeat("x", 40_000), Name: "search", Args: map[string]any{"query": "routes"}})
-	h.Serve(cgtest.RootAgent(t, adktest.Script(long, adktest.Text("One route.")), found(t)))
 	h.Say("Find routes")
 }
