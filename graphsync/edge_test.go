@@ -120,18 +120,6 @@ func TestRunsOfOneTraceWithoutRunIDs(t *testing.T) {
 	diff(t, "edges", []string{"R2>L1"}, edges(graphsync.Fold(nil, r.rows).Graph(), graphsync.Informs))
 }
 
-// Of two paths with the same number of hops the one with fewer edges counts.
-func TestFewestEdges(t *testing.T) {
-	r := &recorder{t: t}
-	r.turn("1", "R")
-	r.llm("L0", "R", "c0=query_audience")
-	r.tool("T0", "R", "c0=query_audience", m{}, m{"audience": "Runners"})
-	r.llm("L1", "R", "c1=nested")
-	r.start("T1", "R", "c1=nested", m{})
-	r.llm("L2", "T1") // a model call inside the tool
-	diff(t, "why", []string{"Targeting Runners 2: T0 > L1 > L2"}, why(t, build(t, r.rows), r.key("L2")))
-}
-
 // An answer leads back to its request, whatever was asked for.
 func TestRequestsAreResumed(t *testing.T) {
 	for _, tt := range []struct{ request, answer string }{

@@ -145,16 +145,13 @@ func earlyStop(t *testing.T, h *cgtest.Harness) {
 
 // agentErrorEvent has an agent that says with an event what went wrong.
 func agentErrorEvent(t *testing.T, h *cgtest.Harness) {
-	a, err := agent.New(agent.Config{Name: "broken", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	a := must(agent.New(agent.Config{Name: "broken", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			ev := session.NewEvent(ctx, ctx.InvocationID())
 			ev.Author, ev.ErrorCode, ev.ErrorMessage = "broken", "BROKEN", "the agent broke down"
 			yield(ev, nil)
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	h.Serve(a)
 	h.Say("Hello")
 }
@@ -180,18 +177,12 @@ func workflowNodes(t *testing.T, h *cgtest.Harness) {
 	query := cgtest.FunctionNode("query", func(_ agent.Context, in map[string]any) (map[string]any, error) {
 		return map[string]any{"query": in["left"]}, nil
 	})
-	search, err := workflow.NewToolNode(found(t), workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	search := must(workflow.NewToolNode(found(t), workflow.NodeConfig{}))
 	step := cgtest.FunctionNode("step", func(_ agent.Context, in string) (string, error) { return in + "!", nil })
 	dynamic := workflow.NewDynamicNode("dynamic", func(ctx agent.Context, _ any, _ func(*session.Event) error) (string, error) {
 		return workflow.RunNode[string](ctx, step, "made")
 	}, workflow.NodeConfig{})
-	writer, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: "writer", Model: adktest.Script(adktest.Text("Written."))}), workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must(workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: "writer", Model: adktest.Script(adktest.Text("Written."))}), workflow.NodeConfig{}))
 	edges := workflow.NewEdgeBuilder().
 		Add(workflow.Start, plan).AddFanOut(plan, left, right).AddFanIn(join, left, right).
 		Add(join, query).Add(query, search).Add(search, dynamic).Add(dynamic, writer).Build()
@@ -228,7 +219,7 @@ func workflowInput(t *testing.T, h *cgtest.Harness) {
 // call that nobody waits for.
 func credential(t *testing.T, h *cgtest.Harness) {
 	const name = "adk_request_credential"
-	a, err := agent.New(agent.Config{Name: "login", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	a := must(agent.New(agent.Config{Name: "login", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			ev := session.NewEvent(ctx, ctx.InvocationID())
 			ev.Author = "login"
@@ -243,10 +234,7 @@ func credential(t *testing.T, h *cgtest.Harness) {
 			}
 			yield(ev, nil)
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	h.Serve(a)
 	h.Reply(longRunning(t, h.Say("Log in"), name), name, map[string]any{"credential_key": "k"})
 }
@@ -279,14 +267,10 @@ func remote(t *testing.T, m model.LLM, streaming bool) agent.Agent {
 		RunConfig:    agent.RunConfig{StreamingMode: mode},
 	}))))
 	t.Cleanup(server.Close)
-	a, err := remoteagent.NewA2A(remoteagent.A2AConfig{Name: "remote", Description: "knows", AgentCard: &a2a.AgentCard{
+	return must(remoteagent.NewA2A(remoteagent.A2AConfig{Name: "remote", Description: "knows", AgentCard: &a2a.AgentCard{
 		SupportedInterfaces: []*a2a.AgentInterface{a2a.NewAgentInterface(server.URL, a2a.TransportProtocolJSONRPC)},
 		Capabilities:        a2a.AgentCapabilities{Streaming: streaming},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	}}))
 }
 
 func goodRoutes() model.LLM {
@@ -300,12 +284,8 @@ func delegating(t *testing.T, to agent.Agent) agent.Agent {
 		Model: adktest.Script(adktest.Call("transfer_to_agent", map[string]any{"agent_name": to.Name()}))})
 }
 
-func remoteAgent(t *testing.T, h *cgtest.Harness, streamed bool) {
-	h.Serve(delegating(t, remote(t, goodRoutes(), streamed)))
-	if streamed {
-		stream(t, h)
-		return
-	}
+func remoteAgent(t *testing.T, h *cgtest.Harness) {
+	h.Serve(delegating(t, remote(t, goodRoutes(), false)))
 	h.Say("Are routes good?")
 }
 

@@ -13,8 +13,6 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
-	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 )
@@ -30,22 +28,6 @@ func maskedResult(t *testing.T, h *cgtest.Harness) {
 		},
 	}))
 	h.Say("Find routes")
-}
-
-// asksByArgs has a rule whose value stands in the arguments of the call.
-func asksByArgs(o *cgtest.Options) {
-	o.Config.Extract = []config.Extract{{
-		Name: "looked up", Tool: "look", Type: "Product", Each: "$", ValueArgs: "$.query",
-		Attributes: map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
-	}}
-}
-
-func oneLook(t *testing.T, h *cgtest.Harness) {
-	look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"price": "$40,000"}, nil
-	})
-	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("look", map[string]any{"query": cgtest.Item}), adktest.Text("$40,000.")), look))
-	h.Say("What does it cost?")
 }
 
 // argsChanged has a callback of the agent resolve an alias in the arguments of two tools that ask.

@@ -67,19 +67,15 @@ func (b *bench) plugins() runner.PluginConfig {
 	return runner.PluginConfig{Plugins: []*plugin.Plugin{first, last}}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
+func (b *bench) runner(root agent.Agent) *runner.Runner {
+	return must(runner.New(runner.Config{
+		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
+	}))
 }
 
 func (b *bench) run(t *testing.T, ctx context.Context, root agent.Agent, cfg agent.RunConfig) {
 	t.Helper()
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
-	}))
-	for _, err := range r.Run(ctx, "u", "s", adktest.UserText("go"), cfg) {
+	for _, err := range b.runner(root).Run(ctx, "u", "s", adktest.UserText("go"), cfg) {
 		if err != nil {
 			t.Log(err)
 		}
@@ -373,10 +369,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	b := newBench(provider, true)
 	exporter := sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter(), sdktrace.WithBatchTimeout(time.Microsecond))
 	provider.RegisterSpanProcessor(exporter) // reads the spans at the same time
-	root := llmAgent("root", llm{tools: 3})
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
-	}))
+	r := b.runner(llmAgent("root", llm{tools: 3}))
 	const runs = 20
 	var wg sync.WaitGroup
 	for i := range runs {
