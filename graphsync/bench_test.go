@@ -11,11 +11,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// thousandSpans is a session of 100 turns, each with a tool that finds entities,
-// whose last turn asks for an approval: 1,000 spans and 2,000 entities.
-func thousandSpans(b *testing.B) *recorder { return session(b, 100) }
-
-// session is thousandSpans with another number of turns, of 10 spans each.
+// session is a session of turns with 10 spans each, of which three are tools that find entities: 1,000 spans
+// and 2,000 entities in 100 turns. The last turn asks for an approval.
 func session(b *testing.B, turns int) *recorder {
 	r := &recorder{t: b}
 	n := 0
@@ -45,7 +42,7 @@ func session(b *testing.B, turns int) *recorder {
 }
 
 func BenchmarkWhy1000Spans(b *testing.B) {
-	r := thousandSpans(b)
+	r := session(b, 100)
 	g := build(b, r.rows)
 	if n := len(g.Nodes()); n < 1000 {
 		b.Fatalf("%d spans", n)
@@ -79,7 +76,7 @@ func BenchmarkFold(b *testing.B) {
 }
 
 func BenchmarkGraph1000Spans(b *testing.B) {
-	folded := fold(b, adRules(), thousandSpans(b).rows)
+	folded := fold(b, adRules(), session(b, 100).rows)
 	b.ReportAllocs()
 	for b.Loop() {
 		folded.Graph()

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -73,9 +71,8 @@ func TestCallsOfAnEntity(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(want, got, byCall()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		slices.SortFunc(got, func(a, b graphsync.Source) int { return strings.Compare(a.Call.ID, b.Call.ID) })
+		diff(t, name, want, got)
 	}
 	gone := seen["Strava"]
 	gone.Seen = slices.Clone(gone.Seen)
@@ -112,16 +109,6 @@ func TestCallBehindARefusal(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Call.ID != "c1" || !slices.Equal(got[0].Attributes, []string{"availability", "price"}) {
 		t.Errorf("sources %+v, %v; want the call that found it", got, err)
 	}
-}
-
-func byCall() cmp.Option {
-	return cmp.Transformer("byCall", func(in []graphsync.Source) map[string]graphsync.Source {
-		out := make(map[string]graphsync.Source, len(in))
-		for _, s := range in {
-			out[s.Call.ID] = s
-		}
-		return out
-	})
 }
 
 // Every reason why a call cannot be repeated is told.

@@ -139,84 +139,83 @@ func TestExtractResult(t *testing.T) {
 	}
 }
 
+// rulesOf reads rules, one a line, as a configuration writes them. They find Things, and are called r1, r2.
+func rulesOf(t *testing.T, text string) []config.Extract {
+	t.Helper()
+	file := "extract:\n"
+	for i, rule := range strings.Split(text, "\n") {
+		file += fmt.Sprintf("- {name: r%d, type: Thing, %s}\n", i+1, rule)
+	}
+	cfg, err := config.Parse("rules.yaml", []byte(file), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Extract
+}
+
 func TestExtractRules(t *testing.T) {
-	r := config.Extract{Name: "r", Type: "Thing", Value: "$.v"}
-	with := func(change func(*config.Extract)) config.Extract { c := r; change(&c); return c }
-	tests := []struct {
-		name  string
-		rules []config.Extract
-		event string
-		body  string
-		want  []string
-		fail  string
+	for _, tt := range []struct {
+		name, rules string
+		event, body string
+		want        []string
+		fail        string
 	}{
 		{
-			"args", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InArgs })},
+			"args", "value: $.v, tool: t, in: args",
 			record.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
-			"action", []config.Extract{with(func(r *config.Extract) {
-				r.Tool, r.In, r.ValueType, r.Currency, r.Confidence = "t", config.InAction, entity.KindMoney, "USD", 0.5
-			})},
+			"action", "value: $.v, tool: t, in: action, value_type: money, currency: USD, confidence: 0.5",
 			record.ToolStarting, `{"tool":"t","args":{"v":"50,000.00 USD"}}`, []string{"Thing $50,000 (action 0.5)"}, "",
 		},
 		{
-			"action without arguments", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InAction })},
+			"action without arguments", "value: $.v, tool: t, in: action",
 			record.ToolStarting, `{"tool":"t","args":null}`, nil, "value $.v: it selects nothing",
 		},
 		{
-			"action with missing arguments", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InAction })},
+			"action with missing arguments", "value: $.v, tool: t, in: action",
 			record.ToolStarting, `{"tool":"t"}`, nil, "content has no args",
 		},
 		{
-			"content", []config.Extract{with(func(r *config.Extract) { r.In, r.Event = config.InContent, record.StateDelta })},
+			"content", "value: $.v, in: content, event: STATE_DELTA",
 			record.StateDelta, `{"v":"x"}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
-			"content that is not JSON", []config.Extract{with(func(r *config.Extract) { r.In, r.Event = config.InContent, record.StateDelta })},
+			"content that is not JSON", "value: $.v, in: content, event: STATE_DELTA",
 			record.StateDelta, `{"v":"x"} y`, nil, "content is not JSON",
 		},
 		{
-			"several nodes", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Value = "t", "$.v[*]" })},
+			"several nodes", "value: '$.v[*]', tool: t",
 			record.ToolCompleted, `{"tool":"t","result":{"v":["a","b"]}}`, nil, "it selects 2 nodes",
 		},
 		{
-			"several attribute nodes", []config.Extract{with(func(r *config.Extract) {
-				r.Tool, r.Attributes = "t", map[string]config.Attribute{"price": {Path: "$..p", Optional: true}}
-			})},
+			"several attribute nodes", "value: $.v, tool: t, attributes: {price: {path: $..p, optional: true}}",
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x","a":{"p":1},"b":{"p":2}}}`, nil, "attribute price $..p: it selects 2 nodes",
 		},
 		{
-			"required attribute", []config.Extract{with(func(r *config.Extract) {
-				r.Tool, r.Attributes = "t", map[string]config.Attribute{"price": {Path: "$.p"}}
-			})},
+			"required attribute", "value: $.v, tool: t, attributes: {price: {path: $.p}}",
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it is null; an attribute that may be missing is optional",
 		},
 		{
-			"filter", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},
+			"filter", "value: $.v, tool: t, each: '$.l[?@.n > 1]'",
 			record.ToolCompleted, `{"tool":"t","result":{"l":[{"n":1,"v":"a"},{"n":2,"v":"b"}]}}`, []string{"Thing b (rule 1)"}, "",
 		},
 		{
-			"members come in one order", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each, r.ArtifactURI = "t", "$.*", "$.u" })},
+			"members come in one order", "value: $.v, tool: t, each: '$.*', artifact_uri: $.u",
 			record.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1","u":"last"},"a":{"v":"1","u":"a"},"m":{"v":"1","u":"m"},"b":{"v":"1","u":"b"}}}`,
 			[]string{"Thing 1 (rule 1) last"}, "",
 		},
 		{
-			"a row fails as a whole",
-			[]config.Extract{
-				with(func(r *config.Extract) { r.Tool = "t" }),
-				with(func(r *config.Extract) { r.Name, r.Tool, r.Value = "r2", "t", "$.w" }),
-			},
+			"a row fails as a whole", "value: $.v, tool: t\nvalue: $.w, tool: t",
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x"}}`, nil, `rule "r2": match 1`,
 		},
 		{
-			"exact numbers", []config.Extract{with(func(r *config.Extract) { r.Tool, r.ValueType = "t", entity.KindNumber })},
+			"exact numbers", "value: $.v, tool: t, value_type: number",
 			record.ToolCompleted, `{"tool":"t","result":{"v":9007199254740993}}`, []string{"Thing 9007199254740993 (rule 1)"}, "",
 		},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := compile(t, tt.rules)
+			x := compile(t, rulesOf(t, tt.rules))
 			for range 8 { // members of an object come in any order
 				checkFold(t, tt.want, tt.fail, graphsync.Fold(x, []record.Event{row(t, tt.event, tt.body)}))
 			}
@@ -259,49 +258,48 @@ func TestDeclaredEntities(t *testing.T) {
 
 // What a tool declares counts from the row on that ends its call, and as that row says.
 func TestDeclaredInACall(t *testing.T) {
-	thing := func(value string) m { return m{"type": "Thing", "value": value} }
 	for name, test := range map[string]struct {
 		rows func(r *recorder)
 		want []string // with the number of the row
 		fail string
 	}{
 		"a call that ends well": {func(r *recorder) {
-			span, start := r.begun("t", m{}, []m{thing("x"), thing("y")})
+			span, start := r.begun("t", m{}, []m{declares("x"), declares("y")})
 			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
-		}, []string{"3 Thing x (declared 1)", "3 Thing y (declared 1)"}, ""},
+		}, []string{"3 Product x (declared 1)", "3 Product y (declared 1)"}, ""},
 		"a call that fails": {func(r *recorder) { r.failed("t", false, "x") }, []string{"3 Product x (claim 1)"}, ""},
 		"a refusal for drift": {func(r *recorder) {
-			span, start := r.begun("t", m{}, []m{thing("x")})
-			r.add(record.ToolError, "", span, "A", m{"tool": "t", "args": m{}}, m{"adk.started": start, "adk.drift": true, "entities": []m{thing("y")}})
-		}, []string{"3 Thing x (claim 1)", "3 Thing y (declared 1)"}, ""},
-		"a call without an end": {func(r *recorder) { r.begun("t", m{}, []m{thing("x")}) }, []string{}, ""},
+			span, start := r.begun("t", m{}, []m{declares("x")})
+			r.add(record.ToolError, "", span, "A", m{"tool": "t", "args": m{}}, m{"adk.started": start, "adk.drift": true, "entities": []m{declares("y")}})
+		}, []string{"3 Product x (claim 1)", "3 Product y (declared 1)"}, ""},
+		"a call without an end": {func(r *recorder) { r.begun("t", m{}, []m{declares("x")}) }, []string{}, ""},
 		"two rows, with another call at once": {func(r *recorder) {
-			span, start := r.begun("t", m{}, []m{thing("x")})
-			other, began := r.begun("t", m{}, []m{thing("z")})
-			r.add(record.EntitiesDeclared, "", span, "A", m{"tool": "t"}, m{"adk.of": start, "entities": []m{thing("y")}})
+			span, start := r.begun("t", m{}, []m{declares("x")})
+			other, began := r.begun("t", m{}, []m{declares("z")})
+			r.add(record.EntitiesDeclared, "", span, "A", m{"tool": "t"}, m{"adk.of": start, "entities": []m{declares("y")}})
 			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
 			r.add(record.ToolError, "", other, "A", m{"tool": "t", "args": m{}}, m{"adk.started": began})
-		}, []string{"6 Thing x (declared 1)", "6 Thing y (declared 1)", "7 Thing z (claim 1)"}, ""},
+		}, []string{"6 Product x (declared 1)", "6 Product y (declared 1)", "7 Product z (claim 1)"}, ""},
 		"two rows that contradict each other": {func(r *recorder) {
 			of := func(n string) m {
-				return m{"type": "Thing", "value": "x", "attributes": m{"reach": m{"kind": "number", "value": n}}}
+				return m{"type": "Product", "value": "x", "attributes": m{"reach": m{"kind": "number", "value": n}}}
 			}
 			span, start := r.begun("t", m{}, []m{of("5")})
 			r.add(record.EntitiesDeclared, "", span, "A", m{"tool": "t"}, m{"adk.of": start, "entities": []m{of("6")}})
 			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
-		}, []string{}, "declared entity 2: Thing x has the reach 6 here and 5 before"},
+		}, []string{}, "declared entity 2: Product x has the reach 6 here and 5 before"},
 		"a call whose beginning is not on record": {func(r *recorder) {
-			r.add(record.EntitiesDeclared, "", "X", "A", m{"tool": "t"}, m{"entities": []m{thing("x")}})
+			r.add(record.EntitiesDeclared, "", "X", "A", m{"tool": "t"}, m{"entities": []m{declares("x")}})
 			r.add(record.ToolCompleted, "", "X", "A", m{"tool": "t", "result": m{}}, nil)
-		}, []string{"2 Thing x (declared 1)"}, ""},
+		}, []string{"2 Product x (declared 1)"}, ""},
 		"rows of one instant, without numbers": {func(r *recorder) {
-			span, start := r.begun("t", m{}, []m{thing("x")})
+			span, start := r.begun("t", m{}, []m{declares("x")})
 			r.add(record.ToolCompleted, "", span, "A", m{"tool": "t", "result": m{}}, m{"adk.started": start})
 			r.rows[1], r.rows[2] = r.rows[2], r.rows[1]
 			for i := range r.rows {
 				r.rows[i].Seq, r.rows[i].Timestamp = 0, baseTime
 			}
-		}, []string{"3 Thing x (declared 1)"}, ""},
+		}, []string{"3 Product x (declared 1)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{t: t, run: "1"}
@@ -433,29 +431,22 @@ func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
 
 // Lines of a plan may want one thing in several numbers, and not two things of one name.
 func TestExtractLinesOfAnAction(t *testing.T) {
-	x := compile(t, []config.Extract{{
-		Name: "lines", Tool: "provision", In: config.InAction, Type: "Product", Each: "$.lines[*]", Value: "$.id",
-		Attributes: map[string]config.Attribute{
-			"price":    {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true},
-			"night":    {Path: "$.night", Optional: true},
-			"quantity": {Path: "$.quantity", Type: entity.KindNumber, Optional: true},
-		},
-	}})
-	for name, test := range map[string]struct{ second, fail string }{
-		"other number": {`"price":10,"night":"may 1","quantity":3`, ""},
-		"other price":  {`"price":9,"night":"may 1","quantity":2`, "has the price $9 here and $10 before"},
-		"other night":  {`"price":10,"night":"may 2"`, "has the night may 2 here and may 1 before"},
+	x := compile(t, rulesOf(t, "tool: provision, in: action, each: '$.lines[*]', value: $.id, attributes: {"+
+		"price: {path: $.price, type: money, currency: USD, optional: true}, "+
+		"night: {path: $.night, optional: true}, quantity: {path: $.quantity, type: number, optional: true}}"))
+	for second, fail := range map[string]string{
+		`"price":10,"night":"may 1","quantity":3`: "",
+		`"price":9,"night":"may 1","quantity":2`:  "has the price $9 here and $10 before",
+		`"price":10,"night":"may 2"`:              "has the night may 2 here and may 1 before",
 	} {
-		args := fmt.Sprintf(`{"tool":"provision","args":{"lines":[{"id":"A","price":10,"night":"may 1","quantity":2},{"id":"A",%s}]}}`, test.second)
-		s := graphsync.Fold(x, []record.Event{{EventID: "e", EventType: record.ToolStarting, Content: []byte(args)}})
+		args := fmt.Sprintf(`{"tool":"provision","args":{"lines":[{"id":"A","price":10,"night":"may 1","quantity":2},{"id":"A",%s}]}}`, second)
+		s := graphsync.Fold(x, []record.Event{row(t, record.ToolStarting, args)})
 		found, c := s.Graph().Entities(), s.Counts()
-		switch {
-		case test.fail == "":
-			if c.Failed > 0 || len(found) != 1 || found[0].Repeats != 1 {
-				t.Errorf("%s: %+v, %s", name, found, c.Error)
-			}
-		case c.Failed != 1 || !strings.Contains(c.Error, test.fail):
-			t.Errorf("%s: %d rows failed: %q, want an error about %q", name, c.Failed, c.Error, test.fail)
+		if c.Failed != btoi(fail != "") || !strings.Contains(c.Error, fail) {
+			t.Errorf("%s: %d rows failed: %q, want %q", second, c.Failed, c.Error, fail)
+		}
+		if fail == "" && (len(found) != 1 || found[0].Repeats != 1) {
+			t.Errorf("%s: %+v", second, found)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -28,18 +27,10 @@ type growing struct {
 	of      map[record.Session][]record.Event
 	at      map[string]record.Event
 	waiting []record.Event
-	// asked has each call of RowsAfter that gave rows, flushed counts those of Flush.
-	asked   []asked
+	// asked has the number after which each call of RowsAfter gave rows, flushed counts those of Flush.
+	asked   []int64
 	flushed int
 }
-
-// asked is a call of RowsAfter.
-type asked struct {
-	of    record.Session
-	after int64
-}
-
-var _ graphsync.Rows = (*growing)(nil)
 
 // add stores rows, which come in order.
 func (g *growing) add(rows ...record.Event) {
@@ -97,7 +88,7 @@ func (g *growing) RowsAfter(_ context.Context, s record.Session, seq int64) ([]r
 	i, _ := slices.BinarySearchFunc(rows, seq+1, func(e record.Event, seq int64) int { return int(e.Seq - seq) })
 	rows = rows[i:]
 	if len(rows) > 0 {
-		g.asked = append(g.asked, asked{s, seq})
+		g.asked = append(g.asked, seq)
 	}
 	if g.chunk > 0 {
 		rows = rows[:min(g.chunk, len(rows))]

@@ -128,9 +128,7 @@ func TestChangedArgumentsAreRead(t *testing.T) {
 
 // A look-up may answer without the name of the thing: then it was asked for by it.
 func TestValueFromArguments(t *testing.T) {
-	rules := []config.Extract{{Name: "r", Tool: "price_of", Type: "Product", ValueArgs: "$.id", Attributes: map[string]config.Attribute{
-		"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
-	}}}
+	rules := rulesOf(t, "tool: price_of, value: {args: $.id}, attributes: {price: {path: $.price, type: money, currency: USD}}")
 	for _, test := range []struct {
 		args any
 		want string

@@ -151,13 +151,6 @@ func TestSelect(t *testing.T) {
 			r.decide("L2", []string{"c1=d1"}, nil, "c3")
 			return record.Decision{Answer: r.decide("L3", nil, []string{"c:c3"}).EventID}
 		}, []string{"a price $40", "a price $52"}},
-		{"nor do three", func(r *recorder) record.Decision {
-			r.rises()
-			for _, span := range []string{"L1", "L2", "L3"} {
-				r.decide(span, []string{"c2=d2"}, nil, "c3")
-			}
-			return record.Decision{Answer: "c:c3"}
-		}, []string{"a price $40", "a price $52"}},
 		{"one answer may name its call twice", func(r *recorder) record.Decision {
 			r.rises()
 			r.decide("L1", []string{"c2=d2"}, nil, "c3", "c3")
@@ -207,11 +200,6 @@ func TestSelect(t *testing.T) {
 			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
 			return r.decided("c2=d3")
 		}, []string{"a price $40"}},
-		{"one that is rewritten later is none either", func(r *recorder) record.Decision {
-			of := r.find("c2", "d2", item("a", 52)).EventID
-			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return r.decided("c2=d3")
-		}, []string{"a unseen"}},
 		{"without a model, what the run had recorded before the step was read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40), item("b", 1))
 			r.run = "2"

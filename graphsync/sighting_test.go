@@ -10,24 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // What a span knew of an entity is told after each row, with nothing of later ones.
 func TestSightings(t *testing.T) {
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
-	price := map[string]config.Attribute{"price": {Path: "$.price", Optional: true}}
-	rule := config.Extract{Type: "Product", Value: "$.name", Attributes: price, ArtifactURI: "$.uri"}
-	with := func(name string, in config.In) config.Extract {
-		r := rule
-		if r.Name, r.In, r.Tool = name, in, "look"; in == config.InContent {
-			r.Tool, r.Event = "", record.StateDelta
-		}
-		return r
-	}
-	rules := []config.Extract{with("shown", config.InResult), with("named", config.InAction), with("claimed", config.InContent)}
-	thing := func(price, uri string) m {
+	const thing = "value: $.name, artifact_uri: $.uri, attributes: {price: {path: $.price, optional: true}}, "
+	rules := rulesOf(t, thing+"tool: look\n"+thing+"tool: look, in: action\n"+thing+"event: STATE_DELTA, in: content")
+	routes := func(price, uri string) m {
 		out := m{"name": "Routes"}
 		if price != "" {
 			out["price"] = price
@@ -42,12 +33,12 @@ func TestSightings(t *testing.T) {
 		return func(r *recorder) { r.add(eventType, "", "agent", "", content, attrs) }
 	}
 	shows := func(price, uri string) step {
-		return row(record.ToolCompleted, m{"tool": "look", "result": thing(price, uri)}, nil)
+		return row(record.ToolCompleted, m{"tool": "look", "result": routes(price, uri)}, nil)
 	}
 	names := func(price string) step {
-		return row(record.ToolStarting, m{"tool": "look", "args": thing(price, "")}, nil)
+		return row(record.ToolStarting, m{"tool": "look", "args": routes(price, "")}, nil)
 	}
-	claims := func(price, uri string) step { return row(record.StateDelta, thing(price, uri), nil) }
+	claims := func(price, uri string) step { return row(record.StateDelta, routes(price, uri), nil) }
 	nothing := row(record.AgentStarting, nil, nil)
 	// begins begins a call of another tool with the price among its arguments: a result that has it only
 	// repeats it.
@@ -56,7 +47,7 @@ func TestSightings(t *testing.T) {
 	}
 	finds := func(row int, uri string) step {
 		return func(r *recorder) {
-			r.found(r.rows[row].EventID, m{"type": "Product", "value": "Routes", "artifact_uri": uri})
+			r.found(r.rows[row].EventID, m{"type": "Thing", "value": "Routes", "artifact_uri": uri})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -66,8 +57,8 @@ func TestSightings(t *testing.T) {
 	}{
 		"once":          {[]step{nothing, shows("1", "")}, []string{"1s row 2 rule price=1 "}, true},
 		"before, after": {[]step{nothing, shows("1", "doc"), nothing, shows("2", "")}, []string{"1s row 2 rule price=1 doc", "3s row 4 rule price=2 doc"}, true},
-		"twice in a row": {[]step{nothing, row(record.ToolCompleted, m{"tool": "look", "result": thing("1", "")},
-			m{"adk.args_changed": true, "adk.args": thing("", "")})}, []string{"1s row 2 rule price=1 "}, true},
+		"twice in a row": {[]step{nothing, row(record.ToolCompleted, m{"tool": "look", "result": routes("1", "")},
+			m{"adk.args_changed": true, "adk.args": routes("", "")})}, []string{"1s row 2 rule price=1 "}, true},
 		"named, shown":    {[]step{nothing, names("9"), nothing, shows("1", "")}, []string{"1s row 2 action price=9 ", "3s row 4 rule price=1 "}, true},
 		"shown, claimed":  {[]step{nothing, shows("1", ""), nothing, claims("9", "doc")}, []string{"1s row 2 rule price=1 ", "3s row 4 rule price=1 doc"}, true},
 		"shown bare":      {[]step{nothing, shows("", ""), nothing, claims("9", "")}, []string{"1s row 2 rule price= ", "3s row 4 rule price=9 "}, true},

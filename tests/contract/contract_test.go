@@ -500,10 +500,10 @@ func normalise(t testing.TB, rows []record.Event) []byte {
 			{"timestamp", "<time>"},
 			{"event_id", n.id("event", e.EventID)},
 			{"event_type", e.EventType},
-			{"agent", text(e.Agent)},
-			{"session_id", text(n.text(e.SessionID))},
+			{"agent", orNull(e.Agent)},
+			{"session_id", orNull(n.text(e.SessionID))},
 			{"invocation_id", n.id("invocation", strings.TrimPrefix(e.InvocationID, "e-"))},
-			{"user_id", text(e.UserID)},
+			{"user_id", orNull(e.UserID)},
 			{"trace_id", n.id("trace", e.TraceID)},
 			{"span_id", n.id("span", e.SpanID)},
 			{"parent_span_id", n.id("span", e.ParentSpanID)},
@@ -511,9 +511,9 @@ func normalise(t testing.TB, rows []record.Event) []byte {
 			{"content_parts", n.json(t, e.ContentParts)},
 			{"attributes", n.json(t, e.Attributes)},
 			{"latency_ms", n.json(t, e.LatencyMS)},
-			{"status", text(e.Status)},
-			{"error_message", text(n.text(e.ErrorMessage))},
-			{"is_truncated", truth(e.IsTruncated)},
+			{"status", orNull(e.Status)},
+			{"error_message", orNull(n.text(e.ErrorMessage))},
+			{"is_truncated", orNull(e.IsTruncated)},
 		} {
 			if c.value == nil {
 				continue
@@ -535,18 +535,13 @@ func normalise(t testing.TB, rows []record.Event) []byte {
 	return b.Bytes()
 }
 
-func text(s string) any {
-	if s == "" {
+// orNull returns nil, as NULL, for a zero value.
+func orNull[T comparable](v T) any {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return s
-}
-
-func truth(b bool) any {
-	if !b {
-		return nil
-	}
-	return b
+	return v
 }
 
 // readRows reads rows as BigQuery exports them.

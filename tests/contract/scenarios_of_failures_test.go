@@ -145,16 +145,13 @@ func earlyStop(t *testing.T, h *cgtest.Harness) {
 
 // agentErrorEvent has an agent that says with an event what went wrong.
 func agentErrorEvent(t *testing.T, h *cgtest.Harness) {
-	a, err := agent.New(agent.Config{Name: "broken", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	a := must(agent.New(agent.Config{Name: "broken", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			ev := session.NewEvent(ctx, ctx.InvocationID())
 			ev.Author, ev.ErrorCode, ev.ErrorMessage = "broken", "BROKEN", "the agent broke down"
 			yield(ev, nil)
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	h.Serve(a)
 	h.Say("Hello")
 }
@@ -180,18 +177,12 @@ func workflowNodes(t *testing.T, h *cgtest.Harness) {
 	query := cgtest.FunctionNode("query", func(_ agent.Context, in map[string]any) (map[string]any, error) {
 		return map[string]any{"query": in["left"]}, nil
 	})
-	search, err := workflow.NewToolNode(found(t), workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	search := must(workflow.NewToolNode(found(t), workflow.NodeConfig{}))
 	step := cgtest.FunctionNode("step", func(_ agent.Context, in string) (string, error) { return in + "!", nil })
 	dynamic := workflow.NewDynamicNode("dynamic", func(ctx agent.Context, _ any, _ func(*session.Event) error) (string, error) {
 		return workflow.RunNode[string](ctx, step, "made")
 	}, workflow.NodeConfig{})
-	writer, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: "writer", Model: adktest.Script(adktest.Text("Written."))}), workflow.NodeConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must(workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: "writer", Model: adktest.Script(adktest.Text("Written."))}), workflow.NodeConfig{}))
 	edges := workflow.NewEdgeBuilder().
 		Add(workflow.Start, plan).AddFanOut(plan, left, right).AddFanIn(join, left, right).
 		Add(join, query).Add(query, search).Add(search, dynamic).Add(dynamic, writer).Build()
@@ -228,7 +219,7 @@ func workflowInput(t *testing.T, h *cgtest.Harness) {
 // call that nobody waits for.
 func credential(t *testing.T, h *cgtest.Harness) {
 	const name = "adk_request_credential"
-	a, err := agent.New(agent.Config{Name: "login", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	a := must(agent.New(agent.Config{Name: "login", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			ev := session.NewEvent(ctx, ctx.InvocationID())
 			ev.Author = "login"
@@ -243,10 +234,7 @@ func credential(t *testing.T, h *cgtest.Harness) {
 			}
 			yield(ev, nil)
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	h.Serve(a)
 	h.Reply(longRunning(t, h.Say("Log in"), name), name, map[string]any{"credential_key": "k"})
 }
@@ -267,26 +255,6 @@ func workflowNodeError(t *testing.T, h *cgtest.Harness) {
 	h.Say("Buy it")
 }
 
-func workflowFunctionFails(t *testing.T, h *cgtest.Harness) {
-	buy := cgtest.FunctionNode("buy", func(agent.Context, any) (string, error) { return "", errors.New("no budget") })
-	cgtest.ServeWorkflow(t, h, workflow.Chain(workflow.Start, buy), func(*runner.Config) {})
-	fail(h, "Buy it")
-}
-
-// workflowRoute has a node that chooses the next by a route.
-func workflowRoute(t *testing.T, h *cgtest.Harness) {
-	choose := workflow.NewEmittingFunctionNode("choose", func(ctx agent.Context, _ any, emit func(*session.Event) error) (string, error) {
-		ev := session.NewEvent(ctx, ctx.InvocationID())
-		ev.Routes = []string{"buy"}
-		return "chosen", emit(ev)
-	}, workflow.NodeConfig{})
-	buy := cgtest.FunctionNode("buy", func(_ agent.Context, in string) (string, error) { return "bought the " + in, nil })
-	wait := cgtest.FunctionNode("wait", func(agent.Context, string) (string, error) { return "waited", nil })
-	edges := workflow.NewEdgeBuilder().Add(workflow.Start, choose).AddRoutes(choose, map[string]workflow.Node{"buy": buy, "wait": wait}).Build()
-	cgtest.ServeWorkflow(t, h, edges, func(*runner.Config) {})
-	h.Say("Choose")
-}
-
 // remote starts a server with an agent behind it and returns the agent that asks it.
 func remote(t *testing.T, m model.LLM, streaming bool) agent.Agent {
 	t.Helper()
@@ -299,14 +267,10 @@ func remote(t *testing.T, m model.LLM, streaming bool) agent.Agent {
 		RunConfig:    agent.RunConfig{StreamingMode: mode},
 	}))))
 	t.Cleanup(server.Close)
-	a, err := remoteagent.NewA2A(remoteagent.A2AConfig{Name: "remote", Description: "knows", AgentCard: &a2a.AgentCard{
+	return must(remoteagent.NewA2A(remoteagent.A2AConfig{Name: "remote", Description: "knows", AgentCard: &a2a.AgentCard{
 		SupportedInterfaces: []*a2a.AgentInterface{a2a.NewAgentInterface(server.URL, a2a.TransportProtocolJSONRPC)},
 		Capabilities:        a2a.AgentCapabilities{Streaming: streaming},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	}}))
 }
 
 func goodRoutes() model.LLM {
@@ -320,12 +284,8 @@ func delegating(t *testing.T, to agent.Agent) agent.Agent {
 		Model: adktest.Script(adktest.Call("transfer_to_agent", map[string]any{"agent_name": to.Name()}))})
 }
 
-func remoteAgent(t *testing.T, h *cgtest.Harness, streamed bool) {
-	h.Serve(delegating(t, remote(t, goodRoutes(), streamed)))
-	if streamed {
-		stream(t, h)
-		return
-	}
+func remoteAgent(t *testing.T, h *cgtest.Harness) {
+	h.Serve(delegating(t, remote(t, goodRoutes(), false)))
 	h.Say("Are routes good?")
 }
 

@@ -5,10 +5,7 @@ package contract_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
-
-	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
@@ -16,8 +13,6 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
-	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 )
@@ -33,22 +28,6 @@ func maskedResult(t *testing.T, h *cgtest.Harness) {
 		},
 	}))
 	h.Say("Find routes")
-}
-
-// asksByArgs has a rule whose value stands in the arguments of the call.
-func asksByArgs(o *cgtest.Options) {
-	o.Config.Extract = []config.Extract{{
-		Name: "looked up", Tool: "look", Type: "Product", Each: "$", ValueArgs: "$.query",
-		Attributes: map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
-	}}
-}
-
-func oneLook(t *testing.T, h *cgtest.Harness) {
-	look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
-		return map[string]any{"price": "$40,000"}, nil
-	})
-	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("look", map[string]any{"query": cgtest.Item}), adktest.Text("$40,000.")), look))
-	h.Say("What does it cost?")
 }
 
 // argsChanged has a callback of the agent resolve an alias in the arguments of two tools that ask.
@@ -94,12 +73,5 @@ func oneSearch(t *testing.T, h *cgtest.Harness) {
 		t.Fatal(err)
 	}
 	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), h.Tools[0]))
-	h.Say("Find routes")
-}
-
-// listCut has a call whose id takes more than a list may.
-func listCut(t *testing.T, h *cgtest.Harness) {
-	long := adktest.Calls(&genai.FunctionCall{ID: strings.Repeat("x", 40_000), Name: "search", Args: map[string]any{"query": "routes"}})
-	h.Serve(cgtest.RootAgent(t, adktest.Script(long, adktest.Text("One route.")), found(t)))
 	h.Say("Find routes")
 }

@@ -132,3 +132,10 @@ func around(h *cgtest.Harness, root agent.Agent, before, after plugin.Config) {
 		c.PluginConfig.Plugins = slices.Insert(c.PluginConfig.Plugins, 0, cgtest.NewPlugin(h.T, before))
 	})
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -5,7 +5,6 @@ package contract_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -58,16 +57,6 @@ func newBench(provider *sdktrace.TracerProvider, joined bool) *bench {
 	return b
 }
 
-// find returns the rows of the types that satisfy the condition.
-func (b *bench) find(ok func(record.Event) bool, types ...string) (out []record.Event) {
-	for _, e := range b.rows.Rows() {
-		if slices.Contains(types, e.EventType) && ok(e) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // plugins returns the plugins of a runner without a gate.
 func (b *bench) plugins() runner.PluginConfig {
 	first := must(plugin.New(b.rec.Observer()))
@@ -78,19 +67,15 @@ func (b *bench) plugins() runner.PluginConfig {
 	return runner.PluginConfig{Plugins: []*plugin.Plugin{first, last}}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
+func (b *bench) runner(root agent.Agent) *runner.Runner {
+	return must(runner.New(runner.Config{
+		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
+	}))
 }
 
 func (b *bench) run(t *testing.T, ctx context.Context, root agent.Agent, cfg agent.RunConfig) {
 	t.Helper()
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
-	}))
-	for _, err := range r.Run(ctx, "u", "s", adktest.UserText("go"), cfg) {
+	for _, err := range b.runner(root).Run(ctx, "u", "s", adktest.UserText("go"), cfg) {
 		if err != nil {
 			t.Log(err)
 		}
@@ -120,7 +105,6 @@ func attr(s sdktrace.ReadOnlySpan, key attribute.Key) any {
 // field reads a column, or into its JSON.
 func field(t *testing.T, e record.Event, path ...string) any {
 	t.Helper()
-	var doc []byte
 	switch path[0] {
 	case "agent":
 		return e.Agent
@@ -129,27 +113,31 @@ func field(t *testing.T, e record.Event, path ...string) any {
 	case "invocation_id":
 		return e.InvocationID
 	case "content":
-		doc = e.Content
-	case "attributes":
-		doc = e.Attributes
+		return rowtest.Field(t, e.Content, path[1:]...)
 	}
-	var v any
-	if err := json.Unmarshal(doc, &v); err != nil {
-		t.Fatalf("%s of %s: %v", path[0], e.EventType, err)
-	}
-	for _, p := range path[1:] {
-		m, _ := v.(map[string]any)
-		v = m[p]
-	}
-	return v
+	return rowtest.Field(t, e.Attributes, path[1:]...)
 }
 
 // rowsOf returns the rows that the span leads to, of the types.
-func (b *bench) rowsOf(s sdktrace.ReadOnlySpan, types ...string) []record.Event {
-	return b.find(func(e record.Event) bool {
-		return e.TraceID == attr(s, recorder.SpanTraceID) && e.SpanID == attr(s, recorder.SpanSpanID) &&
-			e.RunID == attr(s, recorder.SpanRunID) && e.SessionID == attr(s, recorder.SpanSessionID) && e.AppName == attr(s, recorder.SpanAppName)
-	}, types...)
+func (b *bench) rowsOf(s sdktrace.ReadOnlySpan, types ...string) (out []record.Event) {
+	for _, e := range b.rows.Rows() {
+		if slices.Contains(types, e.EventType) && e.TraceID == attr(s, recorder.SpanTraceID) && e.SpanID == attr(s, recorder.SpanSpanID) &&
+			e.RunID == attr(s, recorder.SpanRunID) && e.SessionID == attr(s, recorder.SpanSessionID) && e.AppName == attr(s, recorder.SpanAppName) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// backs returns how many rows lead to the span of a model call.
+func (b *bench) backs(t *testing.T) (n int) {
+	t.Helper()
+	for _, e := range b.rows.Rows() {
+		if field(t, e, "attributes", "otel", "generate_content_span_id") != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // check checks that each span of ADK leads to one step of the record and back.
@@ -189,11 +177,8 @@ func (b *bench) check(t *testing.T) (models, tools, agents int) {
 			}
 		}
 	}
-	backs := b.find(func(e record.Event) bool {
-		return field(t, e, "attributes", "otel", "generate_content_span_id") != nil
-	}, record.EventTypes()...)
-	if len(backs) != models {
-		t.Errorf("%d rows lead to the span of a model call, want %d", len(backs), models)
+	if n := b.backs(t); n != models {
+		t.Errorf("%d rows lead to the span of a model call, want %d", n, models)
 	}
 	return models, tools, agents
 }
@@ -373,13 +358,8 @@ func TestSampledOut(t *testing.T) {
 	if n := len(b.spans.Ended()); n != 0 {
 		t.Fatalf("%d spans were recorded", n)
 	}
-	for _, e := range b.rows.Rows() {
-		if field(t, e, "attributes", "otel", "generate_content_span_id") != nil {
-			t.Errorf("%s leads to a span that is not exported", e.EventType)
-		}
-	}
-	if n := len(b.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 2 {
-		t.Errorf("%d answers are recorded, want 2", n)
+	if answers, backs := len(b.rows.Of(record.LLMResponse)), b.backs(t); answers != 2 || backs != 0 {
+		t.Errorf("%d answers are recorded, want 2; %d lead to a span that is not exported", answers, backs)
 	}
 }
 
@@ -389,10 +369,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	b := newBench(provider, true)
 	exporter := sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter(), sdktrace.WithBatchTimeout(time.Microsecond))
 	provider.RegisterSpanProcessor(exporter) // reads the spans at the same time
-	root := llmAgent("root", llm{tools: 3})
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
-	}))
+	r := b.runner(llmAgent("root", llm{tools: 3}))
 	const runs = 20
 	var wg sync.WaitGroup
 	for i := range runs {

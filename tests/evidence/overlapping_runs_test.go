@@ -35,10 +35,10 @@ func TestOverlappingModelCalls(t *testing.T) {
 		hello := begin(h, "hello?")
 		<-began
 		events := h.Say("buy it")
-		close(goOn)
-		<-hello
 		rise(h)
 		wantOutcome(h, events, refused)
+		close(goOn)
+		<-hello
 	})
 }
 

@@ -12,37 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The same rows give the same evidence, graph and reasons from a journal and from a file of rows, which
 // have no numbers there. Agents that ran as tools are among them.
 func TestRowsOfAFile(t *testing.T) {
-	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true}}
-	x, err := graphsync.Compile([]config.Extract{
-		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
-		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
-		{Name: "taken", Tool: "take", In: config.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t), CommitInterval: time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := j.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
+	j, x := openJournal(t, time.Millisecond), offerRules(t)
 	for seed := range testsize.Seeds(t, 10, 300) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		of := fmt.Sprint("f", seed, "-")

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,34 +19,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A selection looks at rows that wait in the queue without waiting for the disk. It selects what a
 // fold of all rows selects after they were stored.
 func TestSelectionWithRowsThatWait(t *testing.T) {
-	x, err := graphsync.Compile([]config.Extract{
-		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: map[string]config.Attribute{
-			"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true},
-		}},
-		{Name: "wanted", Tool: "find", In: config.InArgs, Type: "Product", Value: "$.name"},
-		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Alternatives: true},
-		{Name: "taken", Tool: "take", In: config.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{
-		Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Second,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := j.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
+	j, x := openJournal(t, time.Second), offerRules(t)
 	waited, compared := 0, 0
 	for seed := range testsize.Seeds(t, 15, 600) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
@@ -116,6 +95,37 @@ func TestSelectionWithRowsThatWait(t *testing.T) {
 	if waited < compared/10 {
 		t.Errorf("%d of %d selections looked at rows that waited: the test shows little of them", waited, compared)
 	}
+}
+
+// openJournal opens a new journal that commits rows after an interval, until the test ends.
+func openJournal(t *testing.T, interval time.Duration) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t), CommitInterval: interval}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return j
+}
+
+// offerRules find things in the rows that scribble writes: products, and offers to choose from.
+func offerRules(t *testing.T) *graphsync.Extractor {
+	t.Helper()
+	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true}}
+	x, err := graphsync.Compile([]config.Extract{
+		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "wanted", Tool: "find", In: config.InArgs, Type: "Product", Value: "$.name"},
+		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
+		{Name: "taken", Tool: "take", In: config.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // scribble writes rows as no recorder does: any row may name any other, ids come again, and
