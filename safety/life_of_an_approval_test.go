@@ -125,8 +125,8 @@ func TestHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, test.change, strava)
 			b.ask()
-			for _, do := range test.steps {
-				do(b)
+			for _, take := range test.steps {
+				take(b)
 			}
 			var got []string
 			checks := b.reports
