@@ -313,9 +313,8 @@ func TestOverride(t *testing.T) {
 		t.Errorf("verdict %s, consents (-want +got):\n%s", out.Report.Verdict(), diff)
 	}
 	runs(b)
-	a, err := b.ledger.Get(t.Context(), b.approval.ID)
-	if err != nil || !a.Overridden || a.Verdict != "check_failed" {
-		t.Errorf("overridden %t, verdict %q, error %v", a.Overridden, a.Verdict, err)
+	if a := b.stored(); !a.Overridden || a.Verdict != "check_failed" {
+		t.Errorf("overridden %t, verdict %q", a.Overridden, a.Verdict)
 	}
 	var notes []string
 	for _, s := range b.history() {
@@ -523,9 +522,8 @@ func TestConcurrentApprovers(t *testing.T) {
 			accepted++
 		}
 	}
-	a, err := b.ledger.Get(t.Context(), b.approval.ID)
-	if err != nil || a.State != safety.StateApproved || len(a.Consents) != 3 || accepted == 0 {
-		t.Errorf("%s with %v, %d accepted, error %v", a.State, a.Consents, accepted, err)
+	if a := b.stored(); a.State != safety.StateApproved || len(a.Consents) != 3 || accepted == 0 {
+		t.Errorf("%s with %v, %d accepted", a.State, a.Consents, accepted)
 	}
 }
 

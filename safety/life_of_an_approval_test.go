@@ -68,11 +68,7 @@ func TestLifecycle(t *testing.T) {
 	if err := p.Consume(t.Context(), b.args); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := b.ledger.Get(t.Context(), a.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !stored.InDoubt() || stored.PermitRun != "run-2" || len(stored.PermitNonce) != 32 {
+	if stored := b.stored(); !stored.InDoubt() || stored.PermitRun != "run-2" || len(stored.PermitNonce) != 32 {
 		t.Errorf("while it runs: %+v", stored)
 	}
 	if err := p.Done(t.Context(), nil); err != nil {

@@ -86,7 +86,7 @@ func TestReportJSON(t *testing.T) {
 }
 
 func TestReportOfFailure(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) { delete(cfg.Checkers, "Budget") }, budget, strava)
+	b := newBench(t, without("Budget"), budget, strava)
 	b.world.put(strava, "price", usd("$38,500.50"))
 	r := b.check()
 	wantDrift(t, r, safety.PriceChanged)
@@ -262,7 +262,7 @@ func TestFingerprint(t *testing.T) {
 }
 
 func TestRefusal(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) { delete(cfg.Checkers, "Budget") }, yahoo, strava, budget)
+	b := newBench(t, without("Budget"), yahoo, strava, budget)
 	b.ask()
 	b.approvedAnyway()
 	b.world.put(strava, "price", usd("$52,000"))
