@@ -174,35 +174,28 @@ func TestAskAgain(t *testing.T) {
 // TestWhatIsNotReplaced asks for a call whose last request did not end by drift. Where the turn is
 // told no, a later one begins a new chain.
 func TestWhatIsNotReplaced(t *testing.T) {
+	asks, replaces := do(func(b *bench) { b.ask() }), do((*bench).replaced)
+	answers := func(confirmed bool) step {
+		return do(func(b *bench) { b.answerTo(2, confirmed) })
+	}
 	for name, tt := range map[string]struct {
-		before     func(b *bench)
+		before     []step
 		code, says string
 	}{
-		"nothing was asked":         {before: func(*bench) {}},
-		"the first is pending":      {before: func(b *bench) { b.ask() }},
-		"the first was carried out": {before: func(b *bench) { b.approved().carriedOut() }},
-		"the first expired": {before: func(b *bench) {
-			b.ask()
-			b.clock.Add(100 * time.Hour)
-			b.answer(true)
-		}},
-		"the first was rejected": {before: func(b *bench) {
-			b.ask()
-			b.answer(false)
-		}, code: safety.CodeRejected, says: "in this turn, and nobody is asked again"},
-		"the replacement is pending": {before: (*bench).replaced, code: safety.CodeAsked, says: "already"},
-		"the replacement was approved": {before: func(b *bench) {
-			b.replaced()
-			b.answerTo(2, true)
-		}, code: safety.CodeAsked, says: "already"},
-		"the replacement was rejected": {before: func(b *bench) {
-			b.replaced()
-			b.answerTo(2, false)
-		}, code: safety.CodeRejected, says: "nobody is asked again"},
+		"nothing was asked":            {},
+		"the first is pending":         {before: []step{asks}},
+		"the first was carried out":    {before: []step{asks, approves(""), runs, ends(nil)}},
+		"the first expired":            {before: []step{asks, wait(100 * time.Hour), approves("")}},
+		"the first was rejected":       {before: []step{asks, rejects("")}, code: safety.CodeRejected, says: "in this turn, and nobody is asked again"},
+		"the replacement is pending":   {before: []step{replaces}, code: safety.CodeAsked, says: "already"},
+		"the replacement was approved": {before: []step{replaces, answers(true)}, code: safety.CodeAsked, says: "already"},
+		"the replacement was rejected": {before: []step{replaces, answers(false)}, code: safety.CodeRejected, says: "nobody is asked again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava)
-			tt.before(b)
+			for _, take := range tt.before {
+				take(b)
+			}
 			a, err := b.askAgain(3)
 			if tt.code != "" {
 				wantCode(t, err, tt.code, tt.says)
@@ -215,7 +208,7 @@ func TestWhatIsNotReplaced(t *testing.T) {
 	}
 }
 
-// A turn may have no name, and there is nothing to ask in it but that.
+// A turn may have no name.
 func TestAskInATurnWithoutAName(t *testing.T) {
 	b := newBench(t, nil, strava)
 	nameless := func(r *safety.Request) { r.InvocationID = "" }

@@ -116,37 +116,26 @@ func resolves(executed bool) step {
 	}
 }
 
-func wait(d time.Duration) step {
+// do is a step that decides nothing.
+func do(f func(*bench)) step {
 	return func(b *bench) string {
-		b.clock.Add(d)
+		f(b)
 		return ""
 	}
 }
 
+func wait(d time.Duration) step { return do(func(b *bench) { b.clock.Add(d) }) }
+
 func becomes(e entity.Canonical, name string, v entity.Value) step {
-	return func(b *bench) string {
-		b.world.put(e, name, v)
-		return ""
-	}
+	return do(func(b *bench) { b.world.put(e, name, v) })
 }
 
 // fails makes the checker of a thing fail from now on; nil lets it answer again.
 func fails(e entity.Canonical, err error) step {
-	return func(b *bench) string {
-		b.world.down[e.Key] = err
-		return ""
-	}
+	return do(func(b *bench) { b.world.down[e.Key] = err })
 }
 
 func isDown(e entity.Canonical) step { return fails(e, down) }
-
-// has makes the record something else.
-func has(change func(*recorded)) step {
-	return func(b *bench) string {
-		change(b.record)
-		return ""
-	}
-}
 
 // approvers gives the tool a number of people who have to approve; three people may override.
 func approvers(n int) func(*safety.GuardConfig) {
@@ -165,7 +154,8 @@ func TestDecisions(t *testing.T) {
 		blocked  = safety.StateBlocked
 	)
 	dearer, back := becomes(strava, "price", usd("$52,000")), becomes(strava, "price", usd("$40,000"))
-	gap := has(func(r *recorded) { r.snap.Gaps = []string{"a gap"} })
+	gap := do(snapped(func(s *safety.Snapshot) { s.Gaps = []string{"a gap"} }))
+	ship := do(snapped(func(s *safety.Snapshot) { s.Entities = append(s.Entities, thing("Ship", "Nautilus", nil)) }))
 	content := func(who, content, override string) step {
 		return says(who, safety.Answer{Confirmed: true, Content: content, Override: override})
 	}
@@ -180,16 +170,12 @@ func TestDecisions(t *testing.T) {
 			{Tool: "provision_*", Approvers: 2, Override: []string{"eva", "tom"}}, {Tool: "*_campaign", Override: []string{"Tom", "max"}}, {Tool: "other", Approvers: 9},
 		}
 	}
-	anotherPolicy := func(b *bench) string {
+	anotherPolicy := do(func(b *bench) {
 		b.cfg.Policy.Approvals = nil
 		b.guard = b.made()
-		return ""
-	}
-	// late is for an answer whose check takes longer than the request waits.
-	late := func(b *bench) string {
-		b.world.takes = b.cfg.Policy.RequestLifetime + time.Microsecond
-		return ""
-	}
+	})
+	// late makes a check take longer than the request waits.
+	late := do(func(b *bench) { b.world.takes = b.cfg.Policy.RequestLifetime + time.Microsecond })
 	for _, test := range []struct {
 		name   string
 		change func(*safety.GuardConfig)
@@ -242,8 +228,8 @@ func TestDecisions(t *testing.T) {
 			"check_failed+empty_answer check_failed+empty_answer", pending, 2},
 		{"a missing attribute elsewhere", approvers(1), []step{isDown(strava), becomes(yahoo, "availability", entity.Value{}), overrides("eva"), overrides("tom")}, "check_failed+missing_attribute check_failed+missing_attribute", pending, 2},
 		{"a gap in the record", approvers(1), []step{isDown(strava), gap, overrides("eva"), overrides("tom")}, "check_failed+incomplete_record check_failed+incomplete_record", pending, 2},
-		{"no record", approvers(1), []step{isDown(strava), has(func(r *recorded) { r.err = errors.New("disk") }), overrides("eva"), overrides("tom")}, "check_failed+store check_failed+store", pending, 2},
-		{"something that nobody can check", approvers(1), []step{isDown(strava), has(func(r *recorded) { r.snap.Entities = append(r.snap.Entities, thing("Ship", "Nautilus", nil)) }), overrides("eva"), overrides("tom")},
+		{"no record", approvers(1), []step{isDown(strava), do(func(b *bench) { b.record.err = errors.New("disk") }), overrides("eva"), overrides("tom")}, "check_failed+store check_failed+store", pending, 2},
+		{"something that nobody can check", approvers(1), []step{isDown(strava), ship, overrides("eva"), overrides("tom")},
 			"check_failed+no_checker check_failed+no_checker", pending, 2},
 		{"overridden, and it is back", approvers(1), []step{isDown(strava), overrides("eva"), overrides("tom"), fails(strava, nil), runs}, "check_failed approved runs", safety.StateExecuting, 3},
 		{"overridden, and it is back and changed", approvers(1), []step{isDown(strava), overrides("eva"), overrides("tom"), fails(strava, nil), dearer, isPermitted}, "check_failed approved drift", blocked, 3},
@@ -264,8 +250,8 @@ func TestDecisions(t *testing.T) {
 			b.asker = "bob"
 			b.ask()
 			var got []string
-			for _, do := range test.steps {
-				if said := do(b); said != "" {
+			for _, take := range test.steps {
+				if said := take(b); said != "" {
 					got = append(got, said)
 				}
 			}
@@ -327,9 +313,8 @@ func TestOverride(t *testing.T) {
 		t.Errorf("verdict %s, consents (-want +got):\n%s", out.Report.Verdict(), diff)
 	}
 	runs(b)
-	a, err := safety.Get(t.Context(), b.ledger, b.approval.ID)
-	if err != nil || !a.Overridden || a.Verdict != "check_failed" {
-		t.Errorf("overridden %t, verdict %q, error %v", a.Overridden, a.Verdict, err)
+	if a := b.stored(); !a.Overridden || a.Verdict != "check_failed" {
+		t.Errorf("overridden %t, verdict %q", a.Overridden, a.Verdict)
 	}
 	var notes []string
 	for _, s := range b.history() {
@@ -537,9 +522,8 @@ func TestConcurrentApprovers(t *testing.T) {
 			accepted++
 		}
 	}
-	a, err := safety.Get(t.Context(), b.ledger, b.approval.ID)
-	if err != nil || a.State != safety.StateApproved || len(a.Consents) != 3 || accepted == 0 {
-		t.Errorf("%s with %v, %d accepted, error %v", a.State, a.Consents, accepted, err)
+	if a := b.stored(); a.State != safety.StateApproved || len(a.Consents) != 3 || accepted == 0 {
+		t.Errorf("%s with %v, %d accepted", a.State, a.Consents, accepted)
 	}
 }
 

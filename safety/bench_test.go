@@ -334,13 +334,19 @@ func (b *bench) carriedOut() {
 	}
 }
 
-func (b *bench) state() safety.ApprovalState {
+// stored is the request as the ledger has it.
+func (b *bench) stored() safety.Approval {
 	b.t.Helper()
 	a, err := safety.Get(context.WithoutCancel(b.t.Context()), b.ledger, b.approval.ID)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return a.State
+	return a
+}
+
+func (b *bench) state() safety.ApprovalState {
+	b.t.Helper()
+	return b.stored().State
 }
 
 func (b *bench) history() []safety.Step {

@@ -185,8 +185,8 @@ func TestFailures(t *testing.T) {
 			p, r, err := b.permit()
 			wantRefusal(t, err, safety.CodeCheckFailed)
 			wantFailure(t, r, test.reason)
-			if stored, err := safety.Get(t.Context(), b.ledger, b.approval.ID); p != nil || err != nil || stored.State != safety.StateApproved || stored.Verdict != "check_failed" {
-				t.Errorf("permit %v, state %s, verdict %q, error %v", p, stored.State, stored.Verdict, err)
+			if stored := b.stored(); p != nil || stored.State != safety.StateApproved || stored.Verdict != "check_failed" {
+				t.Errorf("permit %v, state %s, verdict %q", p, stored.State, stored.Verdict)
 			}
 		})
 	}

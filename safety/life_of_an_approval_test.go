@@ -69,11 +69,7 @@ func TestLifecycle(t *testing.T) {
 	if err := p.Consume(t.Context(), b.args); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := safety.Get(t.Context(), b.ledger, a.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !stored.InDoubt() || stored.PermitRun != "run-2" || len(stored.PermitNonce) != 32 {
+	if stored := b.stored(); !stored.InDoubt() || stored.PermitRun != "run-2" || len(stored.PermitNonce) != 32 {
 		t.Errorf("while it runs: %+v", stored)
 	}
 	if err := p.Done(t.Context(), nil); err != nil {
@@ -126,8 +122,8 @@ func TestHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, test.change, strava)
 			b.ask()
-			for _, do := range test.steps {
-				do(b)
+			for _, take := range test.steps {
+				take(b)
 			}
 			var got []string
 			checks := b.reports
@@ -505,18 +501,6 @@ func TestPreconditions(t *testing.T) {
 	for name, p := range map[string]*safety.Permit{"not consumed": refused, "nil": nil, "zero": {}} {
 		if got := p.Preconditions(); got != nil {
 			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-// A state is final if it leads nowhere.
-func TestFinal(t *testing.T) {
-	for state, want := range map[safety.ApprovalState]bool{
-		safety.StatePending: false, safety.StateApproved: false, safety.StatePermitted: false, safety.StateExecuting: false,
-		safety.StateRejected: true, safety.StateExpired: true, safety.StateBlocked: true, safety.StateExecuted: true, safety.StateFailed: true,
-	} {
-		if state.Final() != want {
-			t.Errorf("%s: %t, want %t", state, state.Final(), want)
 		}
 	}
 }

@@ -41,15 +41,35 @@ func TestDefaultPolicy(t *testing.T) {
 	}
 }
 
+// The changes of a policy that the tests make: the policy of a type, its rules, budgets, approvals, and
+// the listed types.
+func typed(name string, r safety.TypePolicy) func(*safety.Policy) {
+	return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{name: r} }
+}
+
+func typeRules(rules map[string]safety.Rule) func(*safety.Policy) {
+	return typed("T", safety.TypePolicy{Rules: rules})
+}
+
+func conditioned(attribute string, c safety.Condition) func(*safety.Policy) {
+	return typeRules(map[string]safety.Rule{attribute: {Drift: "changed", Severity: 0.5, Condition: c}})
+}
+
+func budgeted(list ...safety.BudgetRule) func(*safety.Policy) {
+	return func(p *safety.Policy) { p.Budgets = list }
+}
+
+func approvedBy(list ...safety.ApprovalRule) func(*safety.Policy) {
+	return func(p *safety.Policy) { p.Approvals = list }
+}
+
+func listing(types ...string) func(*safety.Policy) {
+	return func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, types }
+}
+
 func TestPolicyValidate(t *testing.T) {
 	rule := func(name string, r safety.Rule) func(*safety.Policy) {
 		return func(p *safety.Policy) { p.Rules[name] = r }
-	}
-	typed := func(name string, r safety.TypePolicy) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{name: r} }
-	}
-	budgets := func(list ...safety.BudgetRule) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Budgets = list }
 	}
 	with := func(change func(*safety.BudgetRule)) safety.BudgetRule {
 		b := fits
@@ -57,12 +77,6 @@ func TestPolicyValidate(t *testing.T) {
 		return b
 	}
 	two := []string{"eva", "tom"}
-	approvals := func(r safety.ApprovalRule) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Approvals = []safety.ApprovalRule{r} }
-	}
-	condition := func(attribute string, c safety.Condition) func(*safety.Policy) {
-		return typed("T", safety.TypePolicy{Rules: map[string]safety.Rule{attribute: {Drift: "x", Condition: c}}})
-	}
 	for _, test := range []struct {
 		want  string
 		spoil func(*safety.Policy)
@@ -87,48 +101,48 @@ func TestPolicyValidate(t *testing.T) {
 		{`"a": tolerance is +Inf`, rule("a", safety.Rule{Drift: "x", Tolerance: safety.Tolerance{Absolute: math.Inf(1)}})},
 		{`"a": direction is 3`, rule("a", safety.Rule{Drift: "x", Direction: 3})},
 		{`"a": effect is 2`, rule("a", safety.Rule{Drift: "x", Effect: 2})},
-		{`type "T": rule "a": condition: the operator is 0`, condition("a", safety.Condition{Literal: "8"})},
-		{`type "T": rule "a": condition: the operator is 5`, condition("a", safety.Condition{Operator: 5, Literal: "8"})},
-		{`condition: give either a literal or a path`, condition("a", safety.Condition{Operator: safety.AtLeast})},
-		{`condition: give either a literal or a path`, condition("a", safety.Condition{Operator: safety.AtLeast, Literal: "8", Path: "$"})},
-		{`condition: "cpus" is not an RFC 9535 JSONPath`, condition("a", safety.Condition{Operator: safety.AtLeast, Path: "cpus"})},
-		{`condition: it is not JSON`, condition("a", literal(safety.AtLeast, "plenty"))},
-		{`condition: it has a number that a float64 does not hold`, condition("a", literal(safety.AtLeast, "9007199254740993"))},
-		{`condition: an object is no value`, condition("a", literal(safety.Equals, `{"a": 1}`))},
-		{`condition: null is no value`, condition("a", literal(safety.Equals, "null"))},
-		{`condition: it is not a list`, condition("a", literal(safety.OneOf, "8"))},
-		{`condition: the list is empty`, condition("a", literal(safety.OneOf, "[]"))},
-		{`rule "*": a condition is for one attribute of one type`, condition("*", literal(safety.AtLeast, "8"))},
+		{`type "T": rule "a": condition: the operator is 0`, conditioned("a", safety.Condition{Literal: "8"})},
+		{`type "T": rule "a": condition: the operator is 5`, conditioned("a", safety.Condition{Operator: 5, Literal: "8"})},
+		{`condition: give either a literal or a path`, conditioned("a", safety.Condition{Operator: safety.AtLeast})},
+		{`condition: give either a literal or a path`, conditioned("a", safety.Condition{Operator: safety.AtLeast, Literal: "8", Path: "$"})},
+		{`condition: "cpus" is not an RFC 9535 JSONPath`, conditioned("a", safety.Condition{Operator: safety.AtLeast, Path: "cpus"})},
+		{`condition: it is not JSON`, conditioned("a", literal(safety.AtLeast, "plenty"))},
+		{`condition: it has a number that a float64 does not hold`, conditioned("a", literal(safety.AtLeast, "9007199254740993"))},
+		{`condition: an object is no value`, conditioned("a", literal(safety.Equals, `{"a": 1}`))},
+		{`condition: null is no value`, conditioned("a", literal(safety.Equals, "null"))},
+		{`condition: it is not a list`, conditioned("a", literal(safety.OneOf, "8"))},
+		{`condition: the list is empty`, conditioned("a", literal(safety.OneOf, "[]"))},
+		{`rule "*": a condition is for one attribute of one type`, conditioned("*", literal(safety.AtLeast, "8"))},
 		{`rule "a": a condition is for one attribute of one type`, rule("a", safety.Rule{Drift: "x", Condition: literal(safety.AtLeast, "8")})},
-		{`condition beside a tolerance or a direction`, typed("T", safety.TypePolicy{Rules: map[string]safety.Rule{"a": {Drift: "x", Tolerance: safety.Tolerance{Percent: 1}, Condition: literal(safety.AtLeast, "8")}}})},
-		{`condition beside a tolerance or a direction`, typed("T", safety.TypePolicy{Rules: map[string]safety.Rule{"a": {Drift: "x", Direction: safety.Fall, Condition: literal(safety.AtLeast, "8")}}})},
+		{`condition beside a tolerance or a direction`, typeRules(map[string]safety.Rule{"a": {Drift: "x", Tolerance: safety.Tolerance{Percent: 1}, Condition: literal(safety.AtLeast, "8")}})},
+		{`condition beside a tolerance or a direction`, typeRules(map[string]safety.Rule{"a": {Drift: "x", Direction: safety.Fall, Condition: literal(safety.AtLeast, "8")}})},
 		{`type "": a type has a name`, typed("", safety.TypePolicy{})},
 		{`type "T": MaxAge is -1ns`, typed("T", safety.TypePolicy{MaxAge: -1})},
 		{`type "T": MinConfidence is NaN`, typed("T", safety.TypePolicy{MinConfidence: new(math.NaN())})},
-		{`type "T": rule "a": drift type ""`, typed("T", safety.TypePolicy{Rules: map[string]safety.Rule{"a": {}}})},
+		{`type "T": rule "a": drift type ""`, typeRules(map[string]safety.Rule{"a": {}})},
 		{`type "T": Unseen is 2: use UnseenDeny or UnseenAllow`, typed("T", safety.TypePolicy{Unseen: 2})},
 		{"Require is 3", func(p *safety.Policy) { p.Require = 3 }},
-		{"Listed is empty", func(p *safety.Policy) { p.Require = safety.RequireListed }},
+		{"Listed is empty", listing()},
 		{`Listed has ["T"]: it is for RequireListed only`, func(p *safety.Policy) { p.Listed = []string{"T"} }},
-		{`Listed has ""`, func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{""} }},
-		{`budget 0: Tool "[" is no pattern`, budgets(with(func(b *safety.BudgetRule) { b.Tool = "[" }))},
-		{"budget 0: CostType and LimitType are required", budgets(with(func(b *safety.BudgetRule) { b.CostType = "" }))},
-		{"budget 0: CostType and LimitType are required", budgets(with(func(b *safety.BudgetRule) { b.LimitType = "" }))},
-		{`budget 0: CostAttribute ""`, budgets(with(func(b *safety.BudgetRule) { b.CostAttribute = "" }))},
-		{`budget 0: QuantityAttribute "A b"`, budgets(with(func(b *safety.BudgetRule) { b.QuantityAttribute = "A b" }))},
-		{`budget 0: LimitAttribute "A b"`, budgets(with(func(b *safety.BudgetRule) { b.LimitAttribute = "A b" }))},
-		{"budget 0: severity is 2", budgets(with(func(b *safety.BudgetRule) { b.Severity = 2 }))},
-		{"budget 1: it is there twice", budgets(fits, fits)},
-		{"approval rule 0: Approvers is 101", approvals(safety.ApprovalRule{Tool: "buy", Approvers: 101})},
-		{"approval rule 0: Approvers is -1", approvals(safety.ApprovalRule{Tool: "buy", Approvers: -1})},
-		{`approval rule 0: Tool "" is no pattern`, approvals(safety.ApprovalRule{})},
-		{`approval rule 0: Tool "[" is no pattern`, approvals(safety.ApprovalRule{Tool: "["})},
-		{"names one person", approvals(safety.ApprovalRule{Tool: "buy", Override: two[:1]})},
-		{`names "Eva " twice`, approvals(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", "Eva "}})},
-		{"an empty name", approvals(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", " "}})},
+		{`Listed has ""`, listing("")},
+		{`budget 0: Tool "[" is no pattern`, budgeted(with(func(b *safety.BudgetRule) { b.Tool = "[" }))},
+		{"budget 0: CostType and LimitType are required", budgeted(with(func(b *safety.BudgetRule) { b.CostType = "" }))},
+		{"budget 0: CostType and LimitType are required", budgeted(with(func(b *safety.BudgetRule) { b.LimitType = "" }))},
+		{`budget 0: CostAttribute ""`, budgeted(with(func(b *safety.BudgetRule) { b.CostAttribute = "" }))},
+		{`budget 0: QuantityAttribute "A b"`, budgeted(with(func(b *safety.BudgetRule) { b.QuantityAttribute = "A b" }))},
+		{`budget 0: LimitAttribute "A b"`, budgeted(with(func(b *safety.BudgetRule) { b.LimitAttribute = "A b" }))},
+		{"budget 0: severity is 2", budgeted(with(func(b *safety.BudgetRule) { b.Severity = 2 }))},
+		{"budget 1: it is there twice", budgeted(fits, fits)},
+		{"approval rule 0: Approvers is 101", approvedBy(safety.ApprovalRule{Tool: "buy", Approvers: 101})},
+		{"approval rule 0: Approvers is -1", approvedBy(safety.ApprovalRule{Tool: "buy", Approvers: -1})},
+		{`approval rule 0: Tool "" is no pattern`, approvedBy(safety.ApprovalRule{})},
+		{`approval rule 0: Tool "[" is no pattern`, approvedBy(safety.ApprovalRule{Tool: "["})},
+		{"names one person", approvedBy(safety.ApprovalRule{Tool: "buy", Override: two[:1]})},
+		{`names "Eva " twice`, approvedBy(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", "Eva "}})},
+		{"an empty name", approvedBy(safety.ApprovalRule{Tool: "buy", Override: []string{"eva", " "}})},
 		{`budget 0: Everything sums every "Product"`, func(p *safety.Policy) {
-			budgets(with(func(b *safety.BudgetRule) { b.Everything = true }))(p)
-			p.Require, p.Listed = safety.RequireListed, []string{"Budget"}
+			budgeted(with(func(b *safety.BudgetRule) { b.Everything = true }))(p)
+			listing("Budget")(p)
 		}},
 	} {
 		p := safety.DefaultPolicy()
@@ -158,15 +172,6 @@ func TestPolicyValidate(t *testing.T) {
 var fits = safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 0.85}
 
 func TestPolicyVersion(t *testing.T) {
-	typed := func(r safety.TypePolicy) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": r} }
-	}
-	condition := func(c safety.Condition) func(*safety.Policy) {
-		return typed(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.5, Condition: c}}})
-	}
-	approvals := func(rules ...safety.ApprovalRule) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Approvals = rules }
-	}
 	price := func(change func(*safety.Rule)) func(*safety.Policy) {
 		return func(p *safety.Policy) {
 			r := p.Rules["price"]
@@ -194,38 +199,36 @@ func TestPolicyVersion(t *testing.T) {
 		"one more":        func(p *safety.Policy) { p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.6} },
 		"another":         func(p *safety.Policy) { p.Rules["cpn"] = safety.Rule{Drift: "changed", Severity: 0.6} },
 		"all others":      func(p *safety.Policy) { p.Rules["*"] = safety.Rule{Drift: "changed", Severity: 0.6} },
-		"type":            typed(safety.TypePolicy{Optional: true}),
-		"type age":        typed(safety.TypePolicy{MaxAge: time.Minute}),
-		"type age of 1":   typed(safety.TypePolicy{MaxAge: 1}),
-		"type floor":      typed(safety.TypePolicy{MinConfidence: new(0.0)}),
-		"type rule":       typed(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.6}}}),
-		"type others":     typed(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}}),
+		"type":            typed("T", safety.TypePolicy{Optional: true}),
+		"type age":        typed("T", safety.TypePolicy{MaxAge: time.Minute}),
+		"type age of 1":   typed("T", safety.TypePolicy{MaxAge: 1}),
+		"type floor":      typed("T", safety.TypePolicy{MinConfidence: new(0.0)}),
+		"type rule":       typeRules(map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.6}}),
+		"type others":     typeRules(map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}),
 		"type but one": func(p *safety.Policy) {
-			typed(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}})(p)
+			typeRules(map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}})(p)
 			p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.5}
 		},
-		"at least":     condition(literal(safety.AtLeast, "8")),
-		"at least 9":   condition(literal(safety.AtLeast, "9")),
-		"at most":      condition(literal(safety.AtMost, "8")),
-		"one of":       condition(literal(safety.OneOf, "[8]")),
-		"a path":       condition(along(safety.AtLeast, "$.a")),
-		"another path": condition(along(safety.AtLeast, "$.b")),
-		"the text":     condition(literal(safety.AtLeast, `"8"`)),
-		"type unseen":  typed(safety.TypePolicy{Unseen: safety.UnseenAllow}),
-		"another type": func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"U": {Optional: true}} },
+		"at least":     conditioned("cpm", literal(safety.AtLeast, "8")),
+		"at least 9":   conditioned("cpm", literal(safety.AtLeast, "9")),
+		"at most":      conditioned("cpm", literal(safety.AtMost, "8")),
+		"one of":       conditioned("cpm", literal(safety.OneOf, "[8]")),
+		"a path":       conditioned("cpm", along(safety.AtLeast, "$.a")),
+		"another path": conditioned("cpm", along(safety.AtLeast, "$.b")),
+		"the text":     conditioned("cpm", literal(safety.AtLeast, `"8"`)),
+		"type unseen":  typed("T", safety.TypePolicy{Unseen: safety.UnseenAllow}),
+		"another type": typed("U", safety.TypePolicy{Optional: true}),
 		"named":        func(p *safety.Policy) { p.Require = safety.RequireNamed },
-		"listed":       func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T"} },
-		"listed two":   func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T", "U"} },
-		"budget":       func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits} },
-		"two approve":  approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}),
-		"three":        approvals(safety.ApprovalRule{Tool: "buy", Approvers: 3}),
-		"an override":  approvals(safety.ApprovalRule{Tool: "sell", Override: override}),
-		"others":       approvals(safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "ann"}}),
-		"both":         approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}, safety.ApprovalRule{Tool: "sell", Override: override}),
-		"both of one":  approvals(safety.ApprovalRule{Tool: "sell", Approvers: 2, Override: override}),
-		"budgets": func(p *safety.Policy) {
-			p.Budgets = []safety.BudgetRule{fits, {CostType: "T", CostAttribute: "a", LimitType: "U", Everything: true}}
-		},
+		"listed":       listing("T"),
+		"listed two":   listing("T", "U"),
+		"budget":       budgeted(fits),
+		"two approve":  approvedBy(safety.ApprovalRule{Tool: "buy", Approvers: 2}),
+		"three":        approvedBy(safety.ApprovalRule{Tool: "buy", Approvers: 3}),
+		"an override":  approvedBy(safety.ApprovalRule{Tool: "sell", Override: override}),
+		"others":       approvedBy(safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "ann"}}),
+		"both":         approvedBy(safety.ApprovalRule{Tool: "buy", Approvers: 2}, safety.ApprovalRule{Tool: "sell", Override: override}),
+		"both of one":  approvedBy(safety.ApprovalRule{Tool: "sell", Approvers: 2, Override: override}),
+		"budgets":      budgeted(fits, safety.BudgetRule{CostType: "T", CostAttribute: "a", LimitType: "U", Everything: true}),
 	} {
 		p := safety.DefaultPolicy()
 		change(&p)
@@ -240,21 +243,7 @@ func TestPolicyVersion(t *testing.T) {
 func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 	type rules = map[string]safety.Rule
 	rule := func(severity float64) safety.Rule { return safety.Rule{Drift: "changed", Severity: severity} }
-	typed := func(t safety.TypePolicy) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": t} }
-	}
-	oneOf := func(list string) func(*safety.Policy) {
-		return typed(safety.TypePolicy{Rules: rules{"a": {Drift: "changed", Condition: literal(safety.OneOf, list)}}})
-	}
-	listed := func(types ...string) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, types }
-	}
-	approvals := func(rules ...safety.ApprovalRule) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Approvals = rules }
-	}
-	budgets := func(rules ...safety.BudgetRule) func(*safety.Policy) {
-		return func(p *safety.Policy) { p.Budgets = rules }
-	}
+	oneOf := func(list string) func(*safety.Policy) { return conditioned("a", literal(safety.OneOf, list)) }
 	asIs := func(*safety.Policy) {}
 	def := safety.DefaultPolicy()
 	other := fits
@@ -266,20 +255,20 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 		{"defaults", func(p *safety.Policy) { p.Rules = nil }, asIs},
 		{"a rule like that of all others", func(p *safety.Policy) { p.Rules["cpm"] = rule(0.5) }, asIs},
 		{"a literal spelled otherwise", oneOf("[8.0, 1e1]"), oneOf("[8,10]")},
-		{"an empty type", typed(safety.TypePolicy{}), asIs},
-		{"a type that spells out", typed(safety.TypePolicy{
+		{"an empty type", typed("T", safety.TypePolicy{}), asIs},
+		{"a type that spells out", typed("T", safety.TypePolicy{
 			MaxAge: def.MaxAge, MinConfidence: new(def.MinConfidence), Rules: rules{"price": def.Rules["price"], "cpm": rule(0.5), config.Other: rule(0.5)},
 		}), asIs},
 		{"an exception, in two places", func(p *safety.Policy) {
 			p.Rules["cpm"] = rule(0.5)
-			typed(safety.TypePolicy{Rules: rules{config.Other: rule(0.6)}})(p)
-		}, typed(safety.TypePolicy{Rules: rules{config.Other: rule(0.6), "cpm": rule(0.5)}})},
-		{"a list in another order", listed("U", "T", "U"), listed("T", "U")},
-		{"one approver", approvals(safety.ApprovalRule{Tool: "buy", Approvers: 1}), asIs},
-		{"no approver", approvals(safety.ApprovalRule{Tool: "buy"}), asIs},
-		{"people in another order", approvals(safety.ApprovalRule{Tool: "buy", Approvers: 2}, safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "tom"}}),
-			approvals(safety.ApprovalRule{Tool: "sell", Approvers: 1, Override: []string{"TOM", "eva"}}, safety.ApprovalRule{Tool: "buy", Approvers: 2})},
-		{"budgets in another order", budgets(fits, other), budgets(other, fits)},
+			typeRules(rules{config.Other: rule(0.6)})(p)
+		}, typeRules(rules{config.Other: rule(0.6), "cpm": rule(0.5)})},
+		{"a list in another order", listing("U", "T", "U"), listing("T", "U")},
+		{"one approver", approvedBy(safety.ApprovalRule{Tool: "buy", Approvers: 1}), asIs},
+		{"no approver", approvedBy(safety.ApprovalRule{Tool: "buy"}), asIs},
+		{"people in another order", approvedBy(safety.ApprovalRule{Tool: "buy", Approvers: 2}, safety.ApprovalRule{Tool: "sell", Override: []string{"eva", "tom"}}),
+			approvedBy(safety.ApprovalRule{Tool: "sell", Approvers: 1, Override: []string{"TOM", "eva"}}, safety.ApprovalRule{Tool: "buy", Approvers: 2})},
+		{"budgets in another order", budgeted(fits, other), budgeted(other, fits)},
 	} {
 		a, b := safety.DefaultPolicy(), safety.DefaultPolicy()
 		test.a(&a)

@@ -5,9 +5,12 @@ package safety_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -83,7 +86,7 @@ func TestReportJSON(t *testing.T) {
 }
 
 func TestReportOfFailure(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) { delete(cfg.Checkers, "Budget") }, budget, strava)
+	b := newBench(t, without("Budget"), budget, strava)
 	b.world.put(strava, "price", usd("$38,500.50"))
 	r := b.check()
 	wantDrift(t, r, safety.PriceChanged)
@@ -137,22 +140,214 @@ func TestSummaryIsOneLineEach(t *testing.T) {
 	}
 }
 
-func TestVerdictText(t *testing.T) {
-	for v, want := range map[safety.Verdict]string{
-		safety.CheckFailed: "check_failed", safety.Drift: "drift", safety.Safe: "safe", 3: "check_failed", 255: "check_failed",
-	} {
-		text, err := v.MarshalText()
-		if v.String() != want || string(text) != want || err != nil {
-			t.Errorf("verdict %d is %q and %q, want %q", v, v, text, want)
+func TestZeroValuesDeny(t *testing.T) {
+	ctx := t.Context()
+	var r safety.Report
+	if r.IsSafeToApprove() || !r.CheckFailed() || r.Verdict() != safety.CheckFailed || r.Alerts() != nil || r.Failures() != nil || r.Entities() != nil {
+		t.Errorf("zero report: %s", r.Summary())
+	}
+	if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"verdict":"check_failed","safe_to_approve":false,"check_failed":true`) {
+		t.Errorf("zero report as JSON: %s, %v", data, err)
+	}
+	var v safety.Verdict
+	var o safety.EntityOutcome
+	if v == safety.Safe || o == safety.EntityUnchanged {
+		t.Error("a zero verdict or outcome is good")
+	}
+
+	var a safety.Approval
+	for _, to := range []safety.ApprovalState{safety.StateApproved, safety.StatePermitted, safety.StateExecuting, ""} {
+		if a.State.CanBecome(to) {
+			t.Errorf("the zero state can become %q", to)
 		}
 	}
-	for o, want := range map[safety.EntityOutcome]string{
-		safety.EntityFailed: "failed", safety.EntityChanged: "changed", safety.EntityUnchanged: "unchanged",
-		safety.EntityWarned: "warned", safety.EntitySkipped: "skipped", 99: "failed",
+	if a.State.Open() || a.InDoubt() {
+		t.Error("the zero approval is open")
+	}
+	if _, _, err := (safety.Transition{}).Apply(a); !errors.Is(err, safety.ErrNotFound) {
+		t.Errorf("the zero transition: %v", err)
+	}
+
+	for name, p := range map[string]*safety.Permit{"nil": nil, "zero": new(safety.Permit)} {
+		wantRefusal(t, p.Consume(ctx, nil), safety.CodeInternal)
+		if err := p.Done(ctx, nil); err == nil {
+			t.Errorf("%s permit: done", name)
+		}
+		if p.ApprovalID() != "" || !p.ExpiresAt().IsZero() {
+			t.Errorf("%s permit of %q until %v", name, p.ApprovalID(), p.ExpiresAt())
+		}
+	}
+
+	var g *safety.Guard
+	for name, err := range map[string]error{
+		"Ask":     second(g.Ask(ctx, safety.Request{})),
+		"Find":    second(g.Find(ctx, nike, "conf-1")),
+		"Attach":  g.Attach(ctx, "a", "b"),
+		"Check":   second(g.Check(ctx, nike)),
+		"Observe": second(g.Observe(ctx, nike, "a")),
+		"Resolve": second(g.Resolve(ctx, safety.Resolution{})),
+		"Checker": second(safety.CheckerFunc(nil).Check(ctx, strava)),
 	} {
-		text, err := o.MarshalText()
-		if o.String() != want || string(text) != want || err != nil {
-			t.Errorf("outcome %d is %q and %q, want %q", o, o, text, want)
+		if err == nil || errors.Is(err, safety.ErrNotFound) {
+			t.Errorf("%s of nothing: %v", name, err)
+		}
+	}
+	if out, err := g.Answer(ctx, safety.Answer{Confirmed: true}); err == nil || out.Accepted || out.Reason != safety.CodeInternal {
+		t.Error("a nil guard accepts")
+	}
+	p, r, err := g.Permit(ctx, safety.Execution{})
+	if wantRefusal(t, err, safety.CodeInternal); p != nil || r.IsSafeToApprove() {
+		t.Error("a nil guard permits")
+	}
+}
+
+// second returns the error of a call that returns something else as well, which has to be zero.
+func second[T any](v T, err error) error {
+	if !reflect.ValueOf(v).IsZero() {
+		return nil
+	}
+	return err
+}
+
+func TestNewGuardRefuses(t *testing.T) {
+	if g, err := safety.NewGuard(safety.GuardConfig{}); g != nil || err == nil {
+		t.Errorf("zero configuration: %v, %v", g, err)
+	}
+	for want, spoil := range map[string]func(*safety.GuardConfig){
+		"Ledger is nil":               func(cfg *safety.GuardConfig) { cfg.Ledger = nil },
+		"Evidence is nil":             func(cfg *safety.GuardConfig) { cfg.Evidence = nil },
+		`checker of "Product" is nil`: func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = nil },
+		"MaxAge":                      func(cfg *safety.GuardConfig) { cfg.Policy = safety.Policy{} },
+	} {
+		cfg := newBench(t, nil, strava).cfg
+		spoil(&cfg)
+		if g, err := safety.NewGuard(cfg); g != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, %v; want an error about %s", g, err, want)
+		}
+	}
+	cfg := newBench(t, nil, strava).cfg
+	cfg.Now = nil
+	if _, err := safety.NewGuard(cfg); err != nil {
+		t.Errorf("without a clock: %v", err)
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	base := safety.Fingerprint([]entity.Canonical{yahoo, strava})
+	if got := safety.Fingerprint([]entity.Canonical{strava, yahoo}); got != base || len(base) != 64 {
+		t.Errorf("in another order %s, want %s", got, base)
+	}
+	typed := strava
+	typed.Norm = usd("$1")
+	seen := map[string]string{base: "base"}
+	for name, es := range map[string][]entity.Canonical{
+		"none": nil, "one": {strava}, "twice": {strava, strava}, "three": {yahoo, strava, strava},
+		"another value": {yahoo, thing("Product", "Strava", strava.Attributes)}, "another type": {yahoo, thing("Targeting", strava.Value, strava.Attributes)},
+		"another price": {yahoo, thing("Product", strava.Value, values{"price": usd("$40,001"), "availability": entity.Bool(true)})},
+		"fewer":         {yahoo, thing("Product", strava.Value, values{"price": usd("$40,000")})},
+		"another name":  {yahoo, thing("Product", strava.Value, values{"cost": usd("$40,000"), "availability": entity.Bool(true)})},
+		"a norm":        {yahoo, typed},
+	} {
+		f := safety.Fingerprint(es)
+		if other, ok := seen[f]; ok {
+			t.Errorf("%s has the fingerprint of %s", name, other)
+		}
+		seen[f] = name
+	}
+	later := strava
+	later.LastSeen, later.Confidence = epoch, 1
+	if safety.Fingerprint([]entity.Canonical{yahoo, later}) != base {
+		t.Error("the time it was seen is in the fingerprint")
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	b := newBench(t, without("Budget"), yahoo, strava, budget)
+	b.ask()
+	b.approvedAnyway()
+	b.world.put(strava, "price", usd("$52,000"))
+	b.world.put(yahoo, "availability", entity.Bool(false))
+	p, r, err := b.permit()
+	refusal := wantRefusal(t, err, safety.CodeDrift)
+	m := refusal.Map()
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p != nil || b.state() != safety.StateBlocked || refusal.Report.ID() != r.ID() {
+		t.Errorf("permit %v, state %s, report %s", p, b.state(), refusal.Report.ID())
+	}
+	golden(t, "refusal.json", strings.ReplaceAll(string(data), b.approval.ID, "APPROVAL")+"\n")
+
+	var back map[string]any
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(back, m); diff != "" {
+		t.Errorf("the map is not JSON-shaped:\n%s", diff)
+	}
+	for i, a := range r.Alerts() {
+		if got := m["alerts"].([]any)[i].(map[string]any); got["entity"] != a.Entity || got["recommendation"] != a.Recommendation || a.Recommendation == "" {
+			t.Errorf("alert %d: %v", i, got)
+		}
+	}
+}
+
+func TestEveryCodeSaysWhatToDo(t *testing.T) {
+	for name, code := range constants(t, "Code") {
+		m := (&safety.Refusal{Code: code}).Map()
+		next, _ := m["next"].(string)
+		begin := "Do not repeat this call"
+		if code == safety.CodeDrift || code == safety.CodeBlocked {
+			begin = "make the same call again"
+			last := (&safety.Refusal{Code: code, Last: true}).Map()["next"].(string)
+			if !strings.Contains(last, "Do not repeat this call") || strings.Contains(last, begin) {
+				t.Errorf("%s, for the last time: %s", name, last)
+			}
+		}
+		if m["status"] != "blocked" || m["reason"] != code || m["message"] == "" || !strings.Contains(next, begin) || !strings.Contains(next, "ask for") {
+			t.Errorf("%s: %v", name, m)
+		}
+	}
+	for name, r := range map[string]*safety.Refusal{"nil": nil, "zero": {}} {
+		if m := r.Map(); m["status"] != "blocked" || m["reason"] != safety.CodeInternal || m["next"] == "" || m["message"] == "" {
+			t.Errorf("%s refusal: %v", name, m)
+		}
+		if r.Error() != "refused: internal" || r.Unwrap() != nil {
+			t.Errorf("%s refusal: %v, %v", name, r, r.Unwrap())
+		}
+	}
+	inner := errors.New("disk")
+	r := &safety.Refusal{Code: safety.CodeStore, Message: "It could not be read.", Err: inner}
+	if r.Error() != "refused: store: It could not be read.: disk" || !errors.Is(r, inner) {
+		t.Errorf("refusal: %v", r)
+	}
+}
+
+// A refusal has what only warns beside what blocks.
+func TestRefusalWarns(t *testing.T) {
+	b := newBench(t, ruled("price", safety.Rule{Effect: safety.Warn}), yahoo, strava).approved()
+	b.world.put(strava, "price", usd("$52,000"))
+	b.world.put(yahoo, "availability", entity.Bool(false))
+	_, _, err := b.permit()
+	m := wantRefusal(t, err, safety.CodeDrift).Map()
+	alerts, warnings := m["alerts"].([]any), m["warnings"].([]any)
+	if len(alerts) != 1 || len(warnings) != 1 || warnings[0].(map[string]any)["entity"] != strava.Value {
+		t.Errorf("alerts %v, warnings %v", alerts, warnings)
+	}
+}
+
+// A refusal is read by a model: its lists have an end, and say so.
+func TestRefusalIsBounded(t *testing.T) {
+	for n, omitted := range map[int]any{50: nil, 51: map[string]any{"failures": 1}} {
+		entities := make([]entity.Canonical, n)
+		for i := range entities {
+			entities[i] = thing("Product", fmt.Sprint("p", i), values{"availability": entity.Bool(true)})
+		}
+		r := newBench(t, answering(safety.State{}, errors.New("boom")), entities...).check()
+		m := (&safety.Refusal{Code: safety.CodeCheckFailed, Report: r}).Map()
+		if listed, _ := m["failures"].([]any); len(r.Failures()) != n || len(listed) != 50 || !reflect.DeepEqual(m["omitted"], omitted) {
+			t.Errorf("of %d failures %d are listed, %v omitted", len(r.Failures()), len(listed), m["omitted"])
 		}
 	}
 }

@@ -4,10 +4,10 @@
 package safety_test
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -300,23 +300,32 @@ func TestGuardKeepsItsConfiguration(t *testing.T) {
 	wantFailure(t, r, safety.ReasonPolicy)
 }
 
-func TestNamesOfValues(t *testing.T) {
-	for want, v := range map[string]fmt.Stringer{
-		"either": safety.Either, "rise": safety.Rise, "fall": safety.Fall, "block": safety.Block, "warn": safety.Warn,
-		"everything": safety.RequireEverything, "named": safety.RequireNamed, "listed": safety.RequireListed,
-		"deny": safety.UnseenDeny, "allow": safety.UnseenAllow,
+// TestNames says how values are named. What has no name reads as the strictest.
+func TestNames(t *testing.T) {
+	for _, test := range []struct {
+		v    fmt.Stringer
+		want string
+	}{
+		{safety.CheckFailed, "check_failed"}, {safety.Drift, "drift"}, {safety.Safe, "safe"}, {safety.Verdict(3), "check_failed"}, {safety.Verdict(255), "check_failed"},
+		{safety.EntityFailed, "failed"}, {safety.EntityChanged, "changed"}, {safety.EntityUnchanged, "unchanged"},
+		{safety.EntityWarned, "warned"}, {safety.EntitySkipped, "skipped"}, {safety.EntityOutcome(99), "failed"},
+		{safety.Either, "either"}, {safety.Rise, "rise"}, {safety.Fall, "fall"}, {safety.Direction(3), "either"},
+		{safety.Block, "block"}, {safety.Warn, "warn"}, {safety.Effect(2), "block"},
+		{safety.RequireEverything, "everything"}, {safety.RequireNamed, "named"}, {safety.RequireListed, "listed"}, {safety.Requirement(3), "everything"},
+		{safety.UnseenDeny, "deny"}, {safety.UnseenAllow, "allow"}, {safety.Unseen(2), "deny"},
 	} {
-		if v.String() != want {
-			t.Errorf("%v, want %q", v, want)
+		if got := test.v.String(); got != test.want {
+			t.Errorf("%T %d is %q, want %q", test.v, test.v, got, test.want)
+		}
+		if m, ok := test.v.(encoding.TextMarshaler); ok {
+			if text, err := m.MarshalText(); string(text) != test.want || err != nil {
+				t.Errorf("%T %d is written as %q, %v; want %q", test.v, test.v, text, err, test.want)
+			}
 		}
 	}
-	// What has no name reads as the strictest.
-	if got := []string{safety.Direction(3).String(), safety.Effect(2).String(), safety.Requirement(3).String(), safety.Unseen(2).String()}; !slices.Equal(got, []string{"either", "block", "everything", "deny"}) {
-		t.Errorf("values without a name are %v", got)
-	}
 	e := safety.Block
-	if text, err := safety.Warn.MarshalText(); string(text) != "warn" || err != nil || e.UnmarshalText(text) != nil || e != safety.Warn {
-		t.Errorf("%s, %v is read as %v", text, err, e)
+	if err := e.UnmarshalText([]byte("warn")); err != nil || e != safety.Warn {
+		t.Errorf("warn is read as %v, %v", e, err)
 	}
 	if err := e.UnmarshalText([]byte("Block\n")); err == nil || strings.Contains(err.Error(), "\n") || e != safety.Warn {
 		t.Errorf("%v, %v", e, err)
