@@ -504,3 +504,15 @@ func TestPreconditions(t *testing.T) {
 		}
 	}
 }
+
+// A state is final if it leads nowhere.
+func TestFinal(t *testing.T) {
+	for state, want := range map[safety.ApprovalState]bool{
+		safety.StatePending: false, safety.StateApproved: false, safety.StatePermitted: false, safety.StateExecuting: false,
+		safety.StateRejected: true, safety.StateExpired: true, safety.StateBlocked: true, safety.StateExecuted: true, safety.StateFailed: true,
+	} {
+		if state.Final() != want {
+			t.Errorf("%s: %t, want %t", state, state.Final(), want)
+		}
+	}
+}
