@@ -62,6 +62,17 @@ func TestReportOfDrift(t *testing.T) {
 	golden(t, "drift.txt", r.Summary())
 }
 
+// What to do about a status is to find out why it changed.
+func TestAdviceAboutAStatus(t *testing.T) {
+	campaign := thing("Campaign", "C", values{"status": text("active")})
+	b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Checkers["Campaign"] = cfg.Checkers["Product"] }, campaign)
+	b.world.put(campaign, "status", text("paused"))
+	alerts := b.check().Alerts()
+	if len(alerts) != 1 || !strings.HasPrefix(alerts[0].Recommendation, "Find out why the status of Campaign C is paused") {
+		t.Errorf("alerts %+v", alerts)
+	}
+}
+
 func TestReportJSON(t *testing.T) {
 	b, _ := nikeDrift(t)
 	r := b.check()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,6 +126,37 @@ type evidenceFunc func(context.Context) (safety.Snapshot, error)
 
 func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ record.Decision) (safety.Snapshot, error) {
 	return f(ctx)
+}
+
+// No more checkers run at a time than the policy says.
+func TestParallelIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var things []entity.Canonical
+		for i := range 50 {
+			things = append(things, thing("Product", fmt.Sprintf("P%d", i), fine))
+		}
+		var mu sync.Mutex
+		running, most := 0, 0
+		b := newBench(t, func(cfg *safety.GuardConfig) {
+			realTime(cfg)
+			cfg.Checkers["Product"] = safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
+				mu.Lock()
+				running++
+				most = max(most, running)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				running--
+				mu.Unlock()
+				return safety.State{Attributes: e.Attributes, AsOf: time.Now()}, nil
+			})
+		}, seenNow(things...)...)
+		begun := time.Now()
+		wantSafe(t, b.check())
+		if took := time.Since(begun); most != 8 || took != 7*time.Second {
+			t.Errorf("at most %d at a time in %v; want 8 in 7s", most, took)
+		}
+	})
 }
 
 // A checker gets the entity once, with its time and document, and may spoil it: it is its own.
