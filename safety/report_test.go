@@ -64,11 +64,11 @@ func TestReportOfDrift(t *testing.T) {
 
 // What to do about a status is to find out why it changed.
 func TestAdviceAboutAStatus(t *testing.T) {
-	campaign := thing("Campaign", "C", values{"status": text("active")})
-	b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Checkers["Campaign"] = cfg.Checkers["Product"] }, campaign)
-	b.world.put(campaign, "status", text("paused"))
+	campaign := thing("Product", "C", values{"status": entity.Text("active")})
+	b := newBench(t, nil, campaign)
+	b.world.put(campaign, "status", entity.Text("paused"))
 	alerts := b.check().Alerts()
-	if len(alerts) != 1 || !strings.HasPrefix(alerts[0].Recommendation, "Find out why the status of Campaign C is paused") {
+	if len(alerts) != 1 || !strings.HasPrefix(alerts[0].Recommendation, "Find out why the status of Product C is paused") {
 		t.Errorf("alerts %+v", alerts)
 	}
 }
