@@ -10,8 +10,8 @@ import "time"
 type Journal struct {
 	// Path is the file of the journal; it is created when missing. A relative
 	// path, also one in a file, is relative to the working directory of the
-	// process, not to the configuration file. Beside it stand the log of SQLite and, made by
-	// commands, an index. Defaults to "contextgraph.db".
+	// process, not to the configuration file. Beside it stands the log of SQLite.
+	// Defaults to "contextgraph.db".
 	Path string `yaml:"path"`
 	// Durability says which events survive. [DurabilityMemory] commits rarely: a killed process
 	// loses the events that wait. [DurabilityJournal] commits at short intervals: committed events
