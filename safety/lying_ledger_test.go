@@ -20,7 +20,7 @@ func TestMemoryLedger(t *testing.T) {
 	storetest.RunLedger(t, func(*testing.T) safety.Ledger { return new(store.MemoryLedger) })
 }
 
-// altered is a ledger whose answers are changed. What has no function is answered as it is.
+// altered is a ledger that changes its answers, where it has a function for that.
 type altered struct {
 	safety.Ledger
 	create, attach, list func() error

@@ -300,7 +300,7 @@ func TestGuardKeepsItsConfiguration(t *testing.T) {
 	wantFailure(t, r, safety.ReasonPolicy)
 }
 
-// TestNames says how values are named. What has no name reads as the strictest.
+// TestNames says how values are named. A value without a name reads as the strictest.
 func TestNames(t *testing.T) {
 	for _, test := range []struct {
 		v    fmt.Stringer

@@ -53,7 +53,7 @@ func (m *Memory) open() *memory {
 	return &memory{m: m, stats: Stats{Lost: make(map[LossReason]uint64)}}
 }
 
-// memory is an open store in memory. What is appended is committed at once.
+// memory is an open store in memory. It commits each row as it is appended.
 type memory struct {
 	m      *Memory
 	stats  Stats // guarded by m.mu, as closed is

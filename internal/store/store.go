@@ -28,7 +28,7 @@ var (
 // Store keeps rows and approvals. All methods may be called concurrently. Handles on the same data, also of
 // several processes, see each other's committed work. After Close the methods, and those of the ledger,
 // return an [ErrClosed], where they return an error. When their context has ended, they return its cause;
-// Flush and Import may return nil instead, if the rows are committed. What they return must not be changed.
+// Flush and Import may return nil instead, if the rows are committed. The caller must not change what they return.
 type Store interface {
 	// Name describes the store, for people: "journal contextgraph.db".
 	Name() string
