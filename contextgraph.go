@@ -165,6 +165,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		Evidence: setup.NewEvidence(in.sessions, in.store, setup.Program{
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
+			Give:  func(ctx context.Context, list []schema.Shown) []schema.Shown { return in.rec.Give(ctx, list) },
 		}),
 		Identity: in.identity(), Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
 	})
@@ -178,7 +179,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		err = in.connect(ctx)
 	}
 	if err == nil {
-		rc.Sink, gc.Guard = in.store, in.guard
+		rc.Sink, rc.Secret, gc.Guard = in.store, in.store.Secret(), in.guard
 		rc.Options.RunEnded = in.runEnded()
 		if in.parts != nil {
 			rc.Options.Offload = in.parts

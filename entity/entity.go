@@ -34,11 +34,17 @@ const (
 	// SourceClaim is an entity in the words of a user or an agent, in a state, or in the
 	// arguments of a call that is not the action: nobody looked it up there.
 	SourceClaim Source = "claim"
+	// SourceGiven is an entity in a result that no tool gave which was called here: a client, an event
+	// or a callback brought it. A model read it, so it has to hold, and it proves nothing.
+	SourceGiven Source = "given"
 )
 
-// Reading reports whether a source shows what is, by a result that was looked up. Any
-// other only names the thing.
-func (s Source) Reading() bool { return s == SourceDeclared || s == SourceRule }
+// Reading reports whether a source shows what a model was told of the thing. Any other only names the
+// thing.
+func (s Source) Reading() bool { return s.Proves() || s == SourceGiven }
+
+// Proves reports whether a source shows what is, by a result that was looked up.
+func (s Source) Proves() bool { return s == SourceDeclared || s == SourceRule }
 
 // Exists is the attribute of a thing that was seen, or named, without any attribute: true.
 const Exists = "exists"

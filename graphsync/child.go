@@ -45,8 +45,7 @@ func (s *Session) basis(id record.Session) basis {
 	}
 	sel := selector{s: s, x: s.x, upTo: math.MaxInt64}
 	if sel.everything = len(s.calls) == 0; !sel.everything {
-		last := s.calls[len(s.calls)-1]
-		sel.read, sel.own = last.read.intervals(), last.own.intervals()
+		sel.knows(s.calls[len(s.calls)-1])
 	}
 	keys := s.sortedKeys()
 	for _, key := range keys {
@@ -78,6 +77,9 @@ func (s *Session) basis(id record.Session) basis {
 func (s *Session) inherit(of basis, r *result) {
 	for _, seen := range of.sightings {
 		one := *seen.sighted
+		if r.given && one.Source.Reading() {
+			one.Source = entity.SourceGiven
+		}
 		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value})
 	}
 	for _, c := range of.choices {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/theory/jsonpath"
 
@@ -44,6 +45,8 @@ func (e *RowError) Unwrap() error { return e.Err }
 // rowRead is what one row gave.
 type rowRead struct {
 	entities []entity.Entity
+	// ends are the places in entities at which each declaration, and what each rule found, ends.
+	ends []int
 	// named says where the arguments of an action name them.
 	named mentions
 	// relevant: a rule or a declaration concerns the row.
@@ -88,19 +91,21 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			return read, err
 		}
 		read.choices = x.choose(read.choices, nil, declared)
-		read.entities = append(declared, told...)
 		asked, err := x.asked(e)
 		if err != nil {
 			return read, err
 		}
-		read.entities = append(read.entities, asked...)
+		for _, part := range [...][]entity.Entity{declared, told, asked} {
+			read.add(part)
+		}
 	}
-	if x == nil || len(x.byEvent[e.EventType]) == 0 || bringsResults(e) {
+	rules := x.rulesFor(e)
+	if len(rules) == 0 || bringsResults(e) {
 		return read, nil
 	}
 	docs := documents{marked: jsonenc.Marked(string(e.Content)), began: began}
 	read.named = make(mentions)
-	for _, c := range x.byEvent[e.EventType] {
+	for _, c := range rules {
 		doc, applies, err := docs.of(e, c)
 		if applies || err != nil {
 			read.relevant = true
@@ -112,7 +117,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 				err = docs.classify(e, c, found)
 			}
 			read.choices = x.choose(read.choices, c, found)
-			read.entities = append(read.entities, found...)
+			read.add(found)
 			r := ruleRead{rule: c, found: len(found)}
 			if len(found) == 0 {
 				r.nearly = nearly(c.each, doc)
@@ -129,6 +134,45 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		e.Repeats = max(0, len(read.named[thingOf(*e)].values)-1)
 	}
 	return read, nil
+}
+
+// add adds a part.
+func (r *rowRead) add(part []entity.Entity) {
+	if len(part) > 0 {
+		r.entities = append(r.entities, part...)
+		r.ends = append(r.ends, len(r.entities))
+	}
+}
+
+// parts returns what each declaration and each rule gave. Two rules may read one attribute at two places:
+// both values were read.
+func (r *rowRead) parts() (parts [][]entity.Entity) {
+	from := 0
+	for _, end := range r.ends {
+		parts = append(parts, slices.Clone(r.entities[from:end]))
+		from = end
+	}
+	return parts
+}
+
+// given makes the readings prove nothing.
+func (r *rowRead) given() {
+	for i := range r.entities {
+		if e := &r.entities[i]; e.Source.Reading() {
+			e.Source = entity.SourceGiven
+		}
+	}
+}
+
+// rulesFor returns the rules that read a row.
+func (x *Extractor) rulesFor(e *record.Event) []*compiled {
+	switch {
+	case x == nil:
+		return nil
+	case e.EventType == record.ToolResultRewritten: // as the row of the result
+		return slices.DeleteFunc(slices.Clone(x.byEvent[record.ToolCompleted]), func(c *compiled) bool { return c.In != config.InResult })
+	}
+	return x.byEvent[e.EventType]
 }
 
 // documents decodes the content of one row, each part at most once.
@@ -229,6 +273,9 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 		e, err := c.entity(row, object.Node, marked)
 		if err == nil {
 			err = agree(first, e)
+		}
+		if err != nil && row.EventType == record.ToolResultRewritten && !errors.Is(err, errHidden) {
+			continue // callbacks shorten old results
 		}
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)

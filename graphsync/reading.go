@@ -55,7 +55,7 @@ func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity
 // shows reports whether the content that c reads in e is a result.
 func (d *documents) shows(e *record.Event, c *compiled) bool {
 	switch e.EventType {
-	case record.ToolCompleted:
+	case record.ToolCompleted, record.ToolResultRewritten:
 		return c.In != config.InArgs && e.Status != record.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
 	case record.NodeOutput:
 		a := attributesOf(e).ADK

@@ -31,7 +31,6 @@ type Run struct {
 // sessionRun is a run with the results of its calls.
 type sessionRun struct {
 	Run
-	began   digest // of its first row
 	results []*result
 	missing []interval // the places up to Expected that have no row, in order
 }

@@ -52,8 +52,8 @@ type found struct {
 	row int64 // the number of the row
 }
 
-// see adds what a row shows. The arguments of a call are no reason for another call.
-func (s *Session) see(e *record.Event, found []entity.Entity, choices []choice, r *result) {
+// see adds what a part of a row shows. The arguments of a call are no reason for another call.
+func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 	for _, en := range found {
 		if en.Source == entity.SourceAction {
 			continue
@@ -71,8 +71,15 @@ func (s *Session) see(e *record.Event, found []entity.Entity, choices []choice, 
 			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name)})
 		}
 	}
+}
+
+// chooseIn adds what a row shows to choose from.
+func (s *Session) chooseIn(e *record.Event, choices []choice, r *result) {
 	for _, c := range choices {
 		c.Row = e.Seq
+		if r != nil && r.given {
+			c.Reading = false
+		}
 		s.choose(c, r)
 	}
 }
@@ -81,8 +88,8 @@ func (s *Session) see(e *record.Event, found []entity.Entity, choices []choice, 
 func (s *Session) sight(seen *sighted, r *result) *seenThing {
 	if r != nil {
 		seen.result = r.number
-		if seen.Source == entity.SourceRule {
-			r.ruled = append(r.ruled, seen)
+		if seen.Source == entity.SourceDeclared {
+			r.declared = append(r.declared, seen)
 		}
 	}
 	key := seen.Identity()

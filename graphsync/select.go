@@ -9,10 +9,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -25,6 +25,8 @@ type Selection struct {
 	OpenRuns []Run
 	// RunsOf are the runs of the turns that were asked for.
 	RunsOf map[string][]string
+	// NoRow are the results that requests of models showed and no row has, in the order of the requests.
+	NoRow []schema.Shown
 }
 
 // Select selects the evidence of a decision. RunsOf is filled for the turns.
@@ -37,8 +39,10 @@ type Selection struct {
 // refusal for drift, which only repeat things that counted by other sightings. For an agent that
 // ran as a tool, the rows of its own session are looked at.
 //
-// A reading is superseded by a reading of the same attribute that the deciding step had read, if
-// the call that gave it began after the first was recorded. All others count.
+// A reading is superseded by a later one of the same attribute only if the call that gave it began after the
+// first was recorded, and either the deciding request shows the later one, or it does not show the first, and
+// shows the output of a step whose own request showed the later one. All others count. What was given to a
+// model by anybody but a tool counts, and supersedes nothing.
 func (s *Session) Select(d record.Decision, turns ...string) Selection {
 	return s.selected(d, turns, nil)
 }
@@ -70,6 +74,7 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 	slices.SortFunc(sel.out.Entities, func(a, b entity.Canonical) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
 	})
+	sel.out.NoRow = s.withoutRow(sel.upTo)
 	runs := s.runsWith(waiting)
 	sel.out.RunsOf = make(map[string][]string, len(turns))
 	for _, turn := range turns {
@@ -86,6 +91,20 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 		}
 	}
 	return sel.out
+}
+
+// withoutRow returns the results that requests showed up to a row and no row has.
+func (s *Session) withoutRow(upTo int64) (list []schema.Shown) {
+	for shown, row := range s.noRow {
+		if row <= upTo {
+			list = append(list, shown)
+		}
+	}
+	slices.SortFunc(list, func(a, b schema.Shown) int {
+		return cmp.Or(cmp.Compare(s.noRow[a], s.noRow[b]), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call),
+			cmp.Compare(a.Args, b.Args), cmp.Compare(a.Result, b.Result))
+	})
+	return list
 }
 
 // timeOf returns the time of the row with a number, of the next one if it is of another session, and
@@ -107,24 +126,24 @@ type selector struct {
 	x    *Extractor
 	d    record.Decision
 	upTo int64
-	// read are the results that the deciding step had read, own those that its own requests showed;
-	// everything says that it counts as having read all, where no step decided.
-	read, own  []interval
-	everything bool
-	named      map[string][]entity.Entity // by key
-	shows      map[entry]bool             // where rules show what the action names
-	now        time.Time                  // of the last row that counts
-	out        Selection
+	// shown are the results that the deciding request showed, known also those that the requests of the
+	// steps showed whose output it showed. everything says that all count as shown, where no step decided.
+	shown, known []interval
+	everything   bool
+	named        map[string][]entity.Entity // by key
+	shows        map[entry]bool             // where rules show what the action names
+	now          time.Time                  // of the last row that counts
+	out          Selection
 }
 
-// reads finds the results that the deciding step had read.
+// reads finds the results that the deciding step knew.
 func (sel *selector) reads() {
 	s, d := sel.s, sel.d
 	switch {
 	case d.Answer != "":
 		sel.out.Asked = true
-		if i := s.callNamed(answerName(d.Answer)); i >= 0 {
-			sel.read, sel.own = s.calls[i].read.intervals(), s.calls[i].own.intervals()
+		if i := s.callNamed(d.Answer); i >= 0 {
+			sel.knows(s.calls[i])
 		}
 	case d.Run != "":
 		run := s.runs[d.Run]
@@ -135,22 +154,19 @@ func (sel *selector) reads() {
 		var read *numbers
 		for _, r := range run.results {
 			if r.row <= s.rows[at].seq {
-				read = union(read, &numbers{first: r.number, last: r.number})
+				read = union(read, numberOf(r.number))
 			}
 		}
-		sel.read = read.intervals()
-		sel.own = sel.read
+		sel.shown = read.intervals()
+		sel.known = sel.shown
 	default:
 		sel.everything = true
 	}
 }
 
-// answerName returns the name of the model call that a [record.Decision] names.
-func answerName(answer string) string {
-	if strings.HasPrefix(answer, "c:") || strings.HasPrefix(answer, "e:") {
-		return answer
-	}
-	return "r:" + answer
+// knows takes what a model call knew.
+func (sel *selector) knows(c modelCall) {
+	sel.shown, sel.known = c.shown.intervals(), union(c.shown, c.known).intervals()
 }
 
 // names finds the entities that the action names.
@@ -262,22 +278,22 @@ type reading struct {
 // them.
 func (sel *selector) readings(all []said) []reading {
 	var list []reading
-	var own, known int64 // readings recorded before it are superseded, if they were shown, and if not
+	var shown, known int64 // readings recorded before it are superseded, if they were shown, and if not
 	superseded := func(r reading) bool {
-		if sel.shown(r.said) {
-			return r.row < own
+		if sel.isShown(r.said) {
+			return r.row < shown
 		}
 		return r.row < known
 	}
 	for s := range sel.latest(all, true) {
-		if s.row < own || s.row < known && len(sel.own) == 0 {
+		if s.row < shown || s.row < known && len(sel.shown) == 0 {
 			break
 		}
-		r := reading{s, sel.everything || s.result != 0 && holds(sel.read, s.result)}
+		r := reading{s, s.Source.Proves() && (sel.everything || s.result != 0 && holds(sel.known, s.result))}
 		if r.read {
 			known = max(known, r.start)
-			if sel.shown(s) {
-				own = max(own, r.start)
+			if sel.isShown(s) {
+				shown = max(shown, r.start)
 			}
 		}
 		if !superseded(r) {
@@ -306,9 +322,9 @@ func (sel *selector) readings(all []said) []reading {
 	return out
 }
 
-// shown reports whether the requests of the deciding step showed a sighting.
-func (sel *selector) shown(s *said) bool {
-	return sel.everything || s.result != 0 && holds(sel.own, s.result)
+// isShown reports whether the deciding request showed a sighting.
+func (sel *selector) isShown(s *said) bool {
+	return sel.everything || s.result != 0 && holds(sel.shown, s.result)
 }
 
 // latest ranges over what is said of an attribute, the latest first: the readings, or the rest.

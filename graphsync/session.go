@@ -28,9 +28,11 @@ type Session struct {
 	begun    map[string]*begun
 	declared declarations           // of calls under way
 	results  []*result              // by number, from 1, in the order of their rows
-	same     map[answer]*sameAnswer // by call id and digest
+	same     map[shownKey][]*result // by tool and digest, in the order of their rows
+	noRow    map[schema.Shown]int64 // what requests showed and no row has, with the row that says so
+	outputs  map[string][]output    // by digest, in the order of their rows
 	calls    []modelCall            // in the order of their rows
-	named    map[string]int         // place in calls by name; several if more than one has it
+	named    map[string]int         // place in calls by the ids of the calls that they ask for
 	runs     map[string]*sessionRun
 	order    []*sessionRun // by their first rows
 
@@ -63,31 +65,22 @@ type beginning struct {
 	content []byte
 }
 
-// result is a call that ended.
+// result is what a step can read: a call that ended, or what was given in the place of one.
 type result struct {
 	number int64
-	// row is the number of the row that ended the call, start that of the row that began it. start is
+	// row is the number of the row that has the result, start that of the row at which its call began. start is
 	// 0 if the record does not have it: such a result supersedes nothing.
 	row, start int64
-	// began is the digest of the row at start: its tool and its arguments.
-	began  digest
-	call   string
-	digest string // of the response as models read it; "" if the row lacks it
-	// failed says that the call failed or was refused.
-	failed bool
-	// ruled are the sightings by rules.
-	ruled   []*sighted
-	choices []*choice
-}
-
-// answer is what a request of a model says of a result.
-type answer struct{ call, digest string }
-
-// sameAnswer has the results that one answer may be, in order. Nobody can tell which of them a model
-// read if they are of calls with different arguments.
-type sameAnswer struct {
-	results []*result
-	mixed   bool
+	tool, call string
+	agent      string // that called
+	// digest is that of the response as models read it, args that of the arguments; "" if the row lacks it.
+	digest, args string
+	// given says that no tool that was called here gave it: it proves nothing. client says that a user's
+	// message brought it.
+	given, client bool
+	// declared are the sightings that the tool declared.
+	declared []*sighted
+	choices  []*choice
 }
 
 // digest is a part of a SHA-256, zero for nothing.
@@ -114,8 +107,8 @@ type rest interface {
 
 func newSession(x *Extractor) *Session {
 	return &Session{
-		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), same: make(map[answer]*sameAnswer),
-		named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
+		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), same: make(map[shownKey][]*result),
+		outputs: make(map[string][]output), named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
 		choices: make(map[string][]*choice), found: make(map[string][]found), bytes: sizeOfSession,
 	}
 }
@@ -129,6 +122,7 @@ const (
 	sizeOfResult   = 288
 	sizeOfCall     = 64
 	sizeOfName     = 64
+	sizeOfOutput   = 96
 	sizeOfThing    = 192
 	sizeOfSighting = 320
 	sizeOfSaid     = 96
@@ -176,17 +170,6 @@ func (s *Session) add(e *record.Event, others rest) error {
 		if !attrs.ADK.Partial {
 			s.modelCall(e, attrs)
 		}
-	case record.AgentResponse:
-		if attrs.ADK.AnswerOf != "" && attrs.ADK.SourceEventID != "" {
-			s.nameCall(attrs.ADK.AnswerOf, "e:"+attrs.ADK.SourceEventID)
-		}
-	case record.ToolResultRewritten:
-		s.counts.Rewritten = insertNew(s.counts.Rewritten, toolName(e.Content))
-		// The present values in a refusal are true, whatever models read. But if a model got the refusal
-		// in other words, nobody has read it.
-		if r := s.resultIn(attrs.ADK.Of); r != nil {
-			s.rewritten(r, attrs.ADK.Result)
-		}
 	}
 	if isTool(e.EventType) {
 		if name := toolName(e.Content); name != "" {
@@ -217,16 +200,41 @@ func (s *Session) add(e *record.Event, others rest) error {
 	if err != nil {
 		s.failed(1, (&RowError{EventID: e.EventID, Rule: read.rule, Err: err}).Error())
 	} else {
+		if r != nil && r.given {
+			read.given()
+		}
+		for _, part := range read.parts() {
+			s.see(e, finished(e, part), r)
+		}
+		s.chooseIn(e, read.choices, r)
 		seen = bySource(e, node, read.entities)
-		s.see(e, seen, read.choices, r)
 		if r != nil {
 			s.inherit(of, r)
 		}
+	}
+	if r != nil {
+		s.readAs(r, attrs)
 	}
 	if s.spans != nil {
 		s.spans.add(e, node, attrs, seen)
 	}
 	return nil
+}
+
+// readAs ties a result that models read in another form to the result of the call. What the tool declared
+// was read with it. Neither form takes alternatives out: nobody knows what of them the model saw. The values
+// that a refusal told stay those of the refusal.
+func (s *Session) readAs(r *result, attrs *schema.Attributes) {
+	of := s.resultIn(attrs.ADK.Of)
+	if of == nil || of == r {
+		return
+	}
+	for _, seen := range of.declared {
+		seen.result = r.number
+	}
+	for _, c := range slices.Concat(of.choices, r.choices) {
+		c.Reading = false
+	}
 }
 
 // find adds what a model found in another row of the session. It counts from that row on.
@@ -253,7 +261,7 @@ func (s *Session) addRow(e *record.Event) *sessionRun {
 	var run *sessionRun
 	if e.RunID != "" {
 		if run = s.runs[e.RunID]; run == nil {
-			run = &sessionRun{Run: Run{ID: e.RunID, Started: e.Time(), First: e.Seq}, began: digestOf(e.Content)}
+			run = &sessionRun{Run: Run{ID: e.RunID, Started: e.Time(), First: e.Seq}}
 			s.runs[e.RunID] = run
 			s.order = append(s.order, run)
 			s.bytes += sizeOfRun
@@ -288,7 +296,7 @@ func (s *Session) begin(node string, e *record.Event) {
 
 // started returns the beginning of the call that e ends, if the record says it.
 func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string, others rest) (beginning, error) {
-	if !endsCall(e.EventType) {
+	if !endsCall(e.EventType) && e.EventType != record.ToolResultRewritten || attrs.ADK.Given != "" {
 		return beginning{}, nil
 	}
 	b, id := s.begun[node], attrs.ADK.Started
@@ -315,22 +323,46 @@ func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string
 
 // result adds the result that a row brings.
 func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginning, run *sessionRun) *result {
+	adk := &attrs.ADK
 	r := &result{
-		number: int64(len(s.results)) + 1, row: e.Seq, call: attrs.ADK.CallID(), digest: attrs.ADK.Result, failed: e.EventType == record.ToolError,
+		number: int64(len(s.results)) + 1, row: e.Seq, start: start.row, tool: toolName(e.Content), call: adk.CallID(), agent: e.Agent,
+		digest: adk.Result, args: adk.ArgsDigest, given: adk.Given != "", client: adk.Given == schema.GivenByClient,
 	}
 	switch {
-	case start.row > 0:
-		r.start, r.began = start.row, digestOf(start.content)
+	case adk.Asked != "": // no callback told of its beginning
+		if at, known := s.at[adk.Asked]; known && start.row > 0 {
+			r.start = s.rows[at].seq
+		} else {
+			r.start = 0
+		}
+		r.given = r.start == 0
 	case e.EventType == record.HITLInputRequestCompleted: // a person said it there and then
-		r.start, r.began = e.Seq, digestOf(e.Content)
-	case e.EventType == record.NodeOutput && run != nil: // a node began after its run
-		r.start, r.began = run.First, run.began
+		r.start = e.Seq
+	case e.EventType == record.NodeOutput:
+		r.tool = ""
+		if run != nil { // a node began after its run
+			r.start = run.First
+		}
+	default:
+		r.given = r.given || start.row == 0
 	}
 	s.results = append(s.results, r)
 	if run != nil {
 		run.results = append(run.results, r)
 	}
-	s.answered(r)
+	switch {
+	case r.digest == "":
+	case e.EventType == record.NodeOutput:
+		o := output{by: e.Agent, result: r.number}
+		if i := s.callNamed(adk.AnswerOf); adk.AnswerOf != "" && i >= 0 {
+			o.shown = s.calls[i].shown
+		}
+		s.gave(r.digest, o)
+	default:
+		key := shownKey{r.tool, r.digest}
+		s.same[key] = append(s.same[key], r)
+		s.explained(r)
+	}
 	s.bytes += sizeOfResult
 	return r
 }
@@ -348,47 +380,6 @@ func (s *Session) resultIn(eventID string) *result {
 	return s.results[i]
 }
 
-// answered lets requests of models find a result.
-func (s *Session) answered(r *result) {
-	if r.digest == "" {
-		return
-	}
-	key := answer{r.call, r.digest}
-	same := s.same[key]
-	if same == nil {
-		same = new(sameAnswer)
-		s.same[key] = same
-	}
-	if len(same.results) > 0 && same.results[0].began != r.began {
-		same.mixed = true
-	}
-	i := len(same.results)
-	for i > 0 && same.results[i-1].number > r.number {
-		i--
-	}
-	same.results = slices.Insert(same.results, i, r)
-}
-
-// rewritten makes claims of the readings in a result, because models read something else. Declarations
-// of the tool stay.
-func (s *Session) rewritten(r *result, digest string) {
-	if r.failed {
-		return
-	}
-	if same := s.same[answer{r.call, r.digest}]; same != nil {
-		same.results = slices.DeleteFunc(same.results, func(other *result) bool { return other == r })
-		same.mixed = slices.ContainsFunc(same.results, func(other *result) bool { return other.began != same.results[0].began })
-	}
-	r.digest = digest
-	s.answered(r)
-	for _, seen := range r.ruled {
-		seen.Source = entity.SourceClaim
-	}
-	for _, c := range r.choices {
-		c.Reading = false
-	}
-}
-
 // insertNew inserts a text into a sorted list that lacks it.
 func insertNew(list []string, text string) []string {
 	if i, known := slices.BinarySearch(list, text); !known {
@@ -400,7 +391,7 @@ func insertNew(list []string, text string) []string {
 // endsReading reports whether a row brings a result that a step can read.
 func endsReading(e *record.Event, attrs *schema.Attributes) bool {
 	switch e.EventType {
-	case record.ToolCompleted, record.ToolError, record.NodeOutput:
+	case record.ToolCompleted, record.ToolError, record.ToolResultRewritten, record.NodeOutput:
 		return true
 	case record.HITLInputRequestCompleted:
 		return accepted(attrs)

@@ -22,15 +22,10 @@ import (
 type Counts struct {
 	// Receipt describes the rows. It has no notes.
 	record.Receipt
-	// Unmatched counts what requests of models held and no row on record explains.
-	Unmatched int
 	// Rules says what the rules read and found. It lacks those that read no row.
 	Rules []Tally
 	// Tools are the tools that were called, sorted.
 	Tools []string
-	// Rewritten are the tools whose results models read in another form than the record has,
-	// sorted.
-	Rewritten []string
 }
 
 // Rule returns what the rule with a name read and found.
@@ -46,7 +41,7 @@ func (c Counts) Rule(name string) Tally {
 // Counts returns what the session was made of.
 func (s *Session) Counts() Counts {
 	c := s.counts
-	c.Rules, c.Tools, c.Rewritten = slices.Clone(c.Rules), slices.Clone(c.Tools), slices.Clone(c.Rewritten)
+	c.Rules, c.Tools = slices.Clone(c.Rules), slices.Clone(c.Tools)
 	return c
 }
 

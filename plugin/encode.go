@@ -35,10 +35,12 @@ type encoder struct {
 	seed maphash.Seed
 	// schemas has the schemas of tools as they were written.
 	schemas *schemas
+	// noResult is the digest of a response without members: stored as JSON it is the same as none.
+	noResult jsonenc.Digest
 }
 
-func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unrecorded []string, err error) {
-	c = config.Config{Record: c}.WithDefaults().Record
+func (enc *encoder) open(cfg Config, often *slog.Logger) (unrecorded []string, err error) {
+	c, o := config.Config{Record: cfg.Record}.WithDefaults().Record, cfg.Options
 	enc.record, enc.options, enc.often, enc.seed = c, o, often, maphash.MakeSeed()
 	secrets := redact.Config{Keys: c.Redact.Keys}
 	for i, pattern := range c.Redact.Patterns {
@@ -50,7 +52,13 @@ func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unreco
 	}
 	enc.secrets = redact.NewRules(secrets)
 	limits := jsonenc.Limits{String: int(c.MaxString), Total: int(c.MaxRow)}
-	enc.writers.New = func() any { return jsonenc.NewWriter(limits, enc.secrets) }
+	key := bytes.Clone(cfg.Secret)
+	enc.writers.New = func() any {
+		w := jsonenc.NewWriter(limits, enc.secrets)
+		w.SetKey(key)
+		return w
+	}
+	enc.noResult = enc.writer().Digest(map[string]any{})
 	if enc.schemas, err = newSchemas(); err != nil {
 		return nil, err
 	}
@@ -87,7 +95,7 @@ func (enc *encoder) Same(a, b any) bool { return enc.digest(a) == enc.digest(b) 
 // digest returns the digest of a value. Values that rows write alike have the same one.
 func (enc *encoder) digest(v any) jsonenc.Digest {
 	if m, ok := v.(map[string]any); ok && len(m) == 0 {
-		return noResult
+		return enc.noResult
 	}
 	w := enc.writers.Get().(*jsonenc.Writer)
 	defer enc.writers.Put(w)
@@ -150,13 +158,6 @@ type digestOf struct {
 	digest jsonenc.Digest
 	known  bool
 }
-
-// noResult is the digest of a response without members: stored as JSON it is the same as
-// none.
-var noResult = jsonenc.NewWriter(jsonenc.Limits{}, nil).Digest(map[string]any{})
-
-// nilDigest is the digest of no map at all.
-var nilDigest = jsonenc.NewWriter(jsonenc.Limits{}, nil).Digest(map[string]any(nil))
 
 // Shares of a row's size, in percent, that its columns may take.
 const (

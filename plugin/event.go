@@ -46,12 +46,14 @@ func (rec *Recorder) OnEvent(ctx agent.InvocationContext, ev *session.Event) (in
 	if a := r.agent(ev.Author, ev.Branch); a != nil {
 		s.span, s.parent = a.id, a.parent
 		rec.shortCircuited(ctx, r, a, ev)
-		s.answer = rec.answerOf(r, a, ev)
+		s.answer = r.answerOf(a, ev)
 		r.passed(a, ev)
 	} else {
 		r.passed(nil, ev)
 	}
-	rec.rewritten(ctx, &s, r.past.add(ev, s.answer, !r.branched.Load()))
+	r.answered(ev, s.answer)
+	r.past.add(ev)
+	rec.responses(ctx, &s)
 	rec.stateDelta(ctx, &s)
 	rec.savedByEvent(ctx, &s)
 	rec.transfer(ctx, &s)

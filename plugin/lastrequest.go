@@ -3,67 +3,40 @@
 
 package plugin
 
-import (
-	"slices"
-
-	"google.golang.org/genai"
-)
+import "google.golang.org/genai"
 
 // lastRequest is what is remembered of the last request of a conversation. The next one mostly
-// begins with the same contents, and only what follows them has to be found among the events since
-// then.
+// begins with the same contents, and only what follows them has to be listed.
 type lastRequest struct {
 	// contents is how many contents there were, hash that of all of them. If contents is 0 nothing is
 	// remembered: there was no request, or rows do not tell all of what it showed.
 	contents int
 	hash     uint64
-	// last is the id of the last event of which the request can have been made.
-	last string
 }
 
 // maxValues is how many values of a result or of the arguments of a call are hashed one by one.
 const maxValues = 100_000
 
-// goOn lists what the model had read if its request begins with all contents of the request before,
-// and if what follows is what ADK makes of the events since then: all that the reader can see of
-// them, and nothing else. Otherwise it reports false, and lists nothing: then only an index of all
-// events tells. The contents are looked at to the last value, because a callback may have changed
-// an old one in place.
-func (l *readList) goOn(p *past, contents []*genai.Content, who reader, before *conversation) bool {
+// goOn remembers a request. It returns how many contents stand first that are those of the request
+// before, all of them; 0 if the request does not begin with them. The contents are looked at to the last
+// value, because a callback may have changed an old one in place.
+func (l *lastRequest) goOn(enc *encoder, contents []*genai.Content, before *conversation) (from int) {
 	end := len(contents)
 	if end > 0 && goesOn(contents[end-1]) {
 		end--
 	}
-	h := valueHash{hashSeed: p.enc.schemas.seed}
-	var from int
-	var same bool
+	h := valueHash{hashSeed: enc.schemas.seed}
+	same := false
 	if before != nil && before.request.contents <= end {
 		from = before.request.contents
-		l.request.hash = h.contents(p.enc, 0, contents[:from])
-		same = from > 0 && l.request.hash == before.request.hash
+		l.hash = h.contents(enc, 0, contents[:from])
+		same = from > 0 && l.hash == before.request.hash
 	}
-	l.request.contents, l.request.hash = end, h.contents(p.enc, l.request.hash, contents[from:end])
+	l.contents, l.hash = end, h.contents(enc, l.hash, contents[from:end])
 	if !same {
-		return false
+		return 0
 	}
-	at := p.after(before.request.last)
-	if at < 0 {
-		return false
-	}
-	events := p.since(at)
-	got := events.match(contents[from:end], who)
-	base := events.answerOf(got, before.row)
-	if got.odd || base < 0 {
-		return false
-	}
-	for i := range got.answers {
-		if events.answers[i].row == (rowID{}) {
-			return false // its name depends on all events
-		}
-	}
-	l.read = slices.Clip(before.read)
-	l.list(events, got, base, nil)
-	return true
+	return from
 }
 
 // goesOn reports whether a content is the one that ADK adds where an agent spoke last.

@@ -123,7 +123,7 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		rec.introduce(ctx, r)
 	}
 	if s := ctx.Session(); s != nil && !r.Live {
-		r.past = rec.newPast(r.Session, s.Events())
+		r.past = rec.newPast(r, s.Events())
 	}
 	if r.Live {
 		// It may still fail to start, and no callback would tell.
@@ -220,6 +220,7 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
 		r.Agent = a
 		r.RootAgent = a.Name()
 	}
+	r.names = agentNames(r.Agent)
 	if r.launch = launchOf(ctx, rec, r); r.launch != nil {
 		r.Nested = r.launch.nested
 		if r.launch.parent != nil {

@@ -34,7 +34,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 		a = &agentSpan{agentKey: agentKey{name, branch}, id: r.RootSpan}
 	}
 	rec.endLLM(ctx, r, a)
-	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now(), request: req, who: readerOf(ctx), last: r.past.last()}
+	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now(), request: req, who: readerOf(ctx)}
 	l.cached = req.Config != nil && req.Config.CachedContent != ""
 	if !r.startLLM(l) {
 		return nil, nil
@@ -171,9 +171,10 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *Run, l *llmSpan, resp *
 		typ: record.LLMResponse, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
 		timed: true, total: now.Sub(l.started), message: resp.ErrorMessage, model: l.span,
 	}
-	var list *readList
+	var list *shown
 	if !resp.Partial {
-		list = rec.read(r, l)
+		list = rec.shown(r, l)
+		rec.unexplained(ctx, r, l, list)
 	}
 	b := body{
 		content: func(d jsonenc.Doc) {
@@ -199,6 +200,9 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *Run, l *llmSpan, resp *
 				d.Bool("partial", true)
 			}
 			list.write(d)
+			if !resp.Partial {
+				rec.said(d, r, resp.Content)
+			}
 		},
 		parts: func(d jsonenc.Doc) { rec.parts(d, r, l.id, resp.Content, outputs) },
 		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp, rec.Whole(record.LLMResponse)) },

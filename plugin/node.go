@@ -110,9 +110,12 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 		out := rec.emitFrom(ctx, s, s.nodeRow(record.NodeOutput), body{
 			content: func(d jsonenc.Doc) { d.Value(s.Output) },
 			adk: func(d jsonenc.Doc) {
-				if s.run.past.joins(s.Output) {
+				if s.run.joins(s.Output) {
 					d.Bool("joins", true)
 				}
+				digest := rec.digest(s.Output)
+				d.ID("result", digest[:])
+				d.OptStr("answer_of", s.answerBehind())
 			},
 		})
 		row := new(rowID)
@@ -130,6 +133,34 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 		}})
 		s.run.endNode(s.path())
 	}
+}
+
+// answerBehind returns the row of the answer that the output of a node comes from: the one that asked
+// for the end of a task, or the last one of the run if its steps came one after the other.
+func (s *source) answerBehind() string {
+	for _, fr := range Responses(s.Content) {
+		if fr.Name == finishTask {
+			asked, _ := s.run.askedFor(fr.ID, s.Author, s.Branch)
+			return asked.row.String()
+		}
+	}
+	answer := s.run.answer.Load()
+	if answer == nil || s.run.branched.Load() {
+		return ""
+	}
+	return answer.String()
+}
+
+// joins reports whether an output has a member with the name of an agent, at any depth. ADK's node that
+// joins the outputs of others has such an output: it holds the words of agents.
+func (r *Run) joins(output any) bool {
+	members, _ := output.(map[string]any)
+	for name, v := range members {
+		if r.isAgent(name) || r.joins(v) {
+			return true
+		}
+	}
+	return false
 }
 
 // finishTask is the name of ADK's tool with which an agent ends the task it was given.

@@ -46,6 +46,9 @@ type Config struct {
 	Options Options
 	// Underway is told of the runs under way, and of steps that are not recorded. Default: nobody.
 	Underway Underway
+	// Secret is the key of the digests in rows, which all programs over one store share. Default none:
+	// then whoever has a row can try which values its digests are of.
+	Secret []byte
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -74,9 +77,9 @@ type Recorder struct {
 	runs    runs
 	states  *states
 	prompts *prompts
-	// conversations holds what models have read, answerRows the rows of their answers.
+	// conversations holds the last requests of models, results what rows explain of them.
 	conversations *lru.Cache[conversationKey, *conversation]
-	answerRows    *answerRows
+	results       *lru.Cache[record.Session, *results]
 	// rootNames holds the root agent of each application, if it is known.
 	rootNames *lru.Cache[string, string]
 }
@@ -95,7 +98,7 @@ func New(cfg Config) (*Recorder, error) {
 	if rec.now == nil {
 		rec.now = time.Now
 	}
-	unrecorded, err := rec.encoder.open(cfg.Record, cfg.Options, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil)))
+	unrecorded, err := rec.encoder.open(cfg, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func New(cfg Config) (*Recorder, error) {
 	if rec.conversations, err = newConversations(); err != nil {
 		return nil, err
 	}
-	if rec.answerRows, err = newAnswerRows(); err != nil {
+	if rec.results, err = lru.New[record.Session, *results](knownSessions); err != nil {
 		return nil, err
 	}
 	if rec.rootNames, err = lru.New[string, string](knownApps); err != nil {

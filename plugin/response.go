@@ -43,19 +43,23 @@ func (rec *Recorder) Response(ctx agent.InvocationContext, r *Run, fr *genai.Fun
 }
 
 // resumed writes the result that a user message brings for a long-running tool,
-// on a span of its own: the tool itself ended in the run that called it.
+// on a span of its own: the tool itself ended in the run that called it. Any client can send one, so it
+// is given, and no reading.
 func (rec *Recorder) resumed(ctx agent.InvocationContext, r *Run, fr *genai.FunctionResponse) {
-	rec.emit(ctx, r, row{
+	digest := rec.digest(fr.Response)
+	out := rec.emit(ctx, r, row{
 		typ: record.ToolCompleted, agent: r.RootAgent, parent: r.RootSpan,
 	}, body{
 		content: ResponseContent(fr).write,
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("call_id", fr.ID)
 			pauseKeys(d, pauseOf(fr.Name), fr.ID)
-			d.Str("result", rec.digest(fr.Response).String())
+			d.Str("given", givenByClient)
+			resultKeys(d, digest, jsonenc.Digest{})
 			rec.waitedFor(ctx, d, fr.ID)
 		},
 	})
+	rec.explain(r.Session, fr.Name, digest, out)
 }
 
 // completed writes the answer of a human that a user message brings.

@@ -6,6 +6,8 @@ package plugin
 import (
 	"context"
 
+	"google.golang.org/genai"
+
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
@@ -17,7 +19,7 @@ import (
 func (rec *Recorder) resultDigest(response map[string]any, sum digestOf) jsonenc.Digest {
 	switch {
 	case len(response) == 0:
-		return noResult
+		return rec.noResult
 	case sum.known:
 		return sum.digest
 	}
@@ -42,7 +44,7 @@ func (c *Call) asks(ctx context.Context) bool {
 // where it asks for a confirmation with other arguments than the row has that began it. The
 // approval is about those that it ended with, so rules must read these.
 func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *Call, args map[string]any, asks, completed bool) {
-	changed := asks && rec.Whole(record.ToolStarting) && (!c.args.known || rec.digest(args) != rec.argsDigest(c))
+	changed := asks && rec.Whole(record.ToolStarting) && (!c.args.known || c.atEnd != c.args.digest)
 	if !changed && !(completed && rec.options.ArgsAtEnd != nil && rec.options.ArgsAtEnd(c.Name)) {
 		return
 	}
@@ -54,14 +56,6 @@ func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *Call, args map[string]any, asks
 	}
 }
 
-// argsDigest returns the digest of the arguments that the call began with.
-func (rec *Recorder) argsDigest(c *Call) jsonenc.Digest {
-	if c.args.digest == nilDigest {
-		return noResult
-	}
-	return c.args.digest
-}
-
 // maxFinished bounds how many calls of one id wait for the event with their responses.
 const maxFinished = 16
 
@@ -70,7 +64,7 @@ func (r *Run) finish(c *Call, event string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.endRow.set(event)
-	if c.tracked || event == "" {
+	if c.tracked {
 		return
 	}
 	c.tracked = true
@@ -85,49 +79,118 @@ func (r *Run) finish(c *Call, event string) {
 	r.finished[c.ID] = append(list, c)
 }
 
-// rewritten writes a row for each response in the event that is another one than the row
-// tells of that ended its call: a callback behind the recorder changed it. The models read
-// the event. past are the responses in the event.
-func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastResponse) {
-	if len(past) == 0 {
+// responses writes what the responses in an event say beyond the rows of their calls. Models read the
+// event. A callback behind the recorder may have changed a result, or made an error good: then a row has
+// the result as they read it. A response that no callback told of is a result too if a model asked for
+// it; otherwise it was given by whoever made the event.
+func (rec *Recorder) responses(ctx context.Context, s *source) {
+	list := Responses(s.Content)
+	if len(list) == 0 {
 		return
 	}
-	type change struct {
-		of     *Call
-		digest jsonenc.Digest
+	digests := make([]jsonenc.Digest, len(list))
+	calls := make([]*Call, len(list))
+	for i, fr := range list {
+		digests[i] = rec.digest(fr.Response)
 	}
-	var changes []change
 	r := s.run
 	r.mu.Lock()
 	// Two calls of one answer may have one id. Those that fit are taken first.
-	others := past[:0]
-	for _, p := range past {
-		if r.takeFinished(p.call, func(c *Call) bool { return c.Name == p.tool && c.result == p.digest }) == nil {
-			others = append(others, p)
-		}
+	for i, fr := range list {
+		calls[i] = r.takeFinished(fr.ID, func(c *Call) bool { return c.Name == fr.Name && c.result == digests[i] })
 	}
-	for _, p := range others {
-		if c := r.takeFinished(p.call, func(c *Call) bool { return c.Name == p.tool }); c != nil {
-			changes = append(changes, change{c, p.digest})
+	for i, fr := range list {
+		if calls[i] != nil {
+			list[i] = nil
+		} else {
+			calls[i] = r.takeFinished(fr.ID, func(c *Call) bool { return c.Name == fr.Name })
 		}
 	}
 	r.mu.Unlock()
-	for _, x := range changes {
-		rec.emitFrom(ctx, s, row{
-			typ: record.ToolResultRewritten, agent: x.of.Agent, branch: x.of.Branch, span: x.of.Span, parent: x.of.Parent,
-		}, body{
-			content: func(d jsonenc.Doc) {
-				d.Open('{')
-				d.Str("tool", x.of.Name)
-				d.Close('}')
-			},
-			adk: func(d jsonenc.Doc) {
-				d.OptStr("call_id", x.of.ID)
-				d.Str("of", x.of.endRow.String())
-				d.Str("result", x.digest.String())
-			},
-		})
+	for i, fr := range list {
+		switch {
+		case fr == nil || pauseOf(fr.Name).request != "":
+		case calls[i] != nil:
+			rec.rewritten(ctx, s, calls[i], fr, digests[i])
+		case r.isAgent(fr.Name): // these are words
+		default:
+			rec.passed(ctx, s, fr, digests[i])
+		}
 	}
+}
+
+// rewritten writes the row of a result as models read it.
+func (rec *Recorder) rewritten(ctx context.Context, s *source, c *Call, fr *genai.FunctionResponse, digest jsonenc.Digest) {
+	out := rec.emitFrom(ctx, s, row{
+		typ: record.ToolResultRewritten, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent,
+	}, body{
+		content: func(d jsonenc.Doc) { toolContent(d, c.Name, c.origin, "result", fr.Response) },
+		adk: func(d jsonenc.Doc) {
+			d.OptStr("call_id", c.ID)
+			d.OptStr("of", c.endRow.String())
+			d.OptStr("started", c.startRow.String())
+			resultKeys(d, digest, c.atEnd)
+		},
+	})
+	rec.explain(s.run.Session, fr.Name, digest, out)
+}
+
+// resultKeys writes the digests of a result and of the arguments of its call, as requests of models
+// list them.
+func resultKeys(d jsonenc.Doc, result, args jsonenc.Digest) {
+	d.ID("result", result[:])
+	if args != (jsonenc.Digest{}) {
+		d.ID("args_digest", args[:])
+	}
+}
+
+// passed writes the rows of a response that no callback told of.
+func (rec *Recorder) passed(ctx context.Context, s *source, fr *genai.FunctionResponse, digest jsonenc.Digest) {
+	asked, found := s.run.askedFor(fr.ID, s.Author, s.Branch)
+	if !found || asked.call.Name != fr.Name {
+		rec.give(ctx, s.run, given{
+			by: givenByEvent, tool: fr.Name, call: fr.ID, value: fr.Response, digest: digest,
+			agent: s.Author, branch: s.Branch, span: s.span, parent: s.parent,
+		})
+		return
+	}
+	args := rec.digest(asked.call.Args)
+	start := s.row(record.ToolStarting)
+	start.span, start.parent = newSpanID(), s.span
+	began := rec.emitFrom(ctx, s, start, body{
+		content: func(d jsonenc.Doc) { toolContent(d, fr.Name, "", "args", asked.call.Args) },
+		adk:     func(d jsonenc.Doc) { d.OptStr("call_id", fr.ID) },
+	})
+	end := start
+	end.typ = record.ToolCompleted
+	content := func(d jsonenc.Doc) { toolContent(d, fr.Name, "", "result", fr.Response) }
+	if message, failed := onlyError(fr.Response); failed {
+		end.typ, end.failed, end.message = record.ToolError, true, message
+		content = func(d jsonenc.Doc) { toolContent(d, fr.Name, "", "args", asked.call.Args) }
+	}
+	out := rec.emitFrom(ctx, s, end, body{
+		content: content,
+		adk: func(d jsonenc.Doc) {
+			d.OptStr("call_id", fr.ID)
+			d.OptStr("started", began.event)
+			d.OptStr("asked", asked.row.String())
+			resultKeys(d, digest, args)
+		},
+	})
+	rec.explain(s.run.Session, fr.Name, digest, out)
+}
+
+// onlyError returns the error that is all of a response.
+func onlyError(response map[string]any) (message string, failed bool) {
+	v, failed := response["error"]
+	if !failed || len(response) > 1 {
+		return "", false
+	}
+	message, ok := v.(string)
+	if !ok {
+		message = "the tool's result is an error"
+	}
+	return message, true
 }
 
 // takeFinished takes a call with the id off those that wait for their response.

@@ -6,17 +6,20 @@ package plugin
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -91,12 +94,16 @@ type Run struct {
 	asked map[string]*Call
 	// stored says where the bytes of parts stand that this run has brought.
 	stored map[storedKey]string
-	// past is the run's copy of the session, to match requests of models with.
+	// past is the run's copy of the session.
 	past *past
-	// branched says that steps of the run may have gone on at once, output is the row of the
-	// last output of a node.
-	branched atomic.Bool
-	output   atomic.Pointer[rowID]
+	// asks has the calls that models asked for in the run, by id, until they end. names are the agents of
+	// the runner.
+	asks  map[string][]ask
+	names func() map[string]bool
+	// branched says that steps of the run may have gone on at once. output is the row of the
+	// last output of a node, answer that of the last answer of a model.
+	branched       atomic.Bool
+	output, answer atomic.Pointer[rowID]
 	// turns are those that the session told of when the run began.
 	turns underway.Turns
 	// nodes holds the activations of workflow nodes that are no agents and have no
@@ -149,8 +156,6 @@ type llmSpan struct {
 	// request is the request of the call until it was answered, who its maker.
 	request *model.LLMRequest
 	who     reader
-	// last is the id of the last event when the request was made.
-	last string
 	// row is the row of the answer; at first, it is the call that the answer continues.
 	row   rowID
 	first *llmSpan
@@ -174,8 +179,9 @@ type Call struct {
 	startRow, endRow rowID
 	result           jsonenc.Digest
 	tracked          bool
-	// args is the digest of the arguments that the call began with.
-	args digestOf
+	// args is the digest of the arguments that the call began with, atEnd of those that it ended with.
+	args  digestOf
+	atEnd jsonenc.Digest
 	// declaring is held while a row with entities is handed to the sink, and while done is set: such
 	// rows stand before the row that ends the call. declared is the size of the entities.
 	declaring sync.Mutex
@@ -346,3 +352,95 @@ const abandonedAfter = 10 * time.Minute
 
 // reader is whose request is matched.
 type reader struct{ agent, branch, scope string }
+
+// ask is a call that the answer of a model asked for. row is that of the answer.
+type ask struct {
+	row           rowID
+	call          *genai.FunctionCall
+	agent, branch string
+}
+
+// isAgent reports whether an agent of the runner has the name, also one that runs as a tool.
+func (r *Run) isAgent(name string) bool { return r.names()[name] }
+
+func agentNames(root agent.Agent) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		names := make(map[string]bool)
+		if root == nil {
+			return names
+		}
+		for _, p := range adkreflect.Parts(root) {
+			if p.Agent != nil {
+				names[p.Agent.Name()] = true
+			}
+		}
+		return names
+	})
+}
+
+// answerOf returns the row of the model call whose answer an event is, none for any other event.
+func (r *Run) answerOf(a *agentSpan, ev *session.Event) (row rowID) {
+	if ev.Content == nil || !answers(ev.Content) {
+		return row
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row, a.answered = a.answered, rowID{}
+	return row
+}
+
+// answered notes the answer of a model, with the calls that it asks for.
+func (r *Run) answered(ev *session.Event, row rowID) {
+	if row == (rowID{}) {
+		return
+	}
+	r.answer.Store(&row)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range ev.Content.Parts {
+		if p == nil || p.FunctionCall == nil {
+			continue
+		}
+		if r.asks == nil {
+			r.asks = make(map[string][]ask)
+		}
+		fc := p.FunctionCall
+		r.asks[fc.ID] = append(r.asks[fc.ID], ask{row, fc, ev.Author, ev.Branch})
+	}
+}
+
+// askedFor returns the latest answer of an agent on a branch that asked for a call.
+func (r *Run) askedFor(call, agent, branch string) (a ask, found bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range slices.Backward(r.asks[call]) {
+		if a.agent == agent && a.branch == branch {
+			return a, true
+		}
+	}
+	return ask{}, false
+}
+
+// Decided returns the id of the row of the model call whose answer asked for a call; "c:" and the id of
+// the call if that was before the run. If no model did, it returns the row after which the asking step
+// began. own is the id of the event that asks by itself, "" if there is none.
+func (r *Run) Decided(call, agent, branch, own string) (answer, after string) {
+	if a, found := r.askedFor(call, agent, branch); found {
+		return a.row.String(), ""
+	}
+	if own == "" && r.past.asks(call, agent, branch) {
+		return "c:" + call, ""
+	}
+	return "", r.behind()
+}
+
+// behind returns the row after which the present step of the run began: the row of the last output
+// of a node, if the steps came one after the other so far. Otherwise nobody can tell, and it is the
+// start of the run.
+func (r *Run) behind() string {
+	output := r.output.Load()
+	if output == nil || r.branched.Load() {
+		return ""
+	}
+	return output.String()
+}

@@ -45,6 +45,9 @@ func (rec *Recorder) startTool(ctx agent.Context, r *Run, t tool.Tool, args map[
 			d.OptStr("replay", replay)
 		},
 	})
+	if len(args) == 0 {
+		c.args.digest = rec.noResult
+	}
 	c.Span = out.span
 	c.startRow.set(out.event)
 	if !r.startCall(ctx, c) {
@@ -57,7 +60,7 @@ func toolContent(d jsonenc.Doc, name, origin, key string, payload map[string]any
 	d.Open('{')
 	d.Str("tool", name)
 	d.Any(key, payload)
-	d.Str("tool_origin", origin)
+	d.OptStr("tool_origin", origin)
 	d.Close('}')
 }
 
@@ -156,6 +159,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 	}
 	var sum digestOf
 	asks := c.asks(ctx)
+	c.atEnd = rec.digest(args)
 	x := row{
 		typ: record.ToolCompleted, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent, at: now,
 		timed: true, total: now.Sub(c.started),
@@ -172,7 +176,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 			}
 			if !unfinished {
 				c.result = rec.resultDigest(response, sum)
-				d.ID("result", c.result[:])
+				resultKeys(d, c.result, c.atEnd)
 			}
 			d.OptStr("replay", end.Replay)
 			child.link(d)
@@ -211,6 +215,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 	out := rec.emit(ctx, r, x, b)
 	if !unfinished {
 		r.finish(c, out.event)
+		rec.explain(r.Session, c.Name, c.result, out)
 	}
 	if completed {
 		rec.answeredBy(ctx, r, c, args)

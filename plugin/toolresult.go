@@ -74,7 +74,7 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *Run, c *Call, args map[s
 	if a := r.agent(c.Agent, c.Branch); a != nil {
 		x.span, x.parent = a.id, a.parent
 	}
-	answer := r.past.rowOf(c.ID, c.Agent, c.Branch)
+	asked, _ := r.askedFor(c.ID, c.Agent, c.Branch)
 	rec.emit(ctx, r, x, body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
@@ -83,7 +83,7 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *Run, c *Call, args map[s
 		},
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("call_id", c.ID)
-			d.OptStr("answer_of", answer)
+			d.OptStr("answer_of", asked.row.String())
 		},
 		attrs: func(d jsonenc.Doc) { d.Str("source_tool", c.Name) },
 	})

@@ -74,6 +74,15 @@ func (s *hashSeed) mix(h, place, part uint64) uint64 {
 	return hi ^ lo
 }
 
+// of hashes texts of a kind. Two lists have the same hash by chance at odds of one to 2^64.
+func (s *hashSeed) of(kind string, texts ...string) uint64 {
+	h := s.hash(kind)
+	for _, t := range texts {
+		h = s.mix(h, 0, s.hash(t))
+	}
+	return h
+}
+
 // hash hashes a text. Most keys and values are short, which takes half the time of others: their first
 // and last bytes are all there are.
 func (s *hashSeed) hash(v string) uint64 {

@@ -30,8 +30,8 @@ const (
 	ReasonFutureAnswer     = "future_answer"     // an answer from the future
 	ReasonMissingAttribute = "missing_attribute" // an attribute that was seen is not in the answer
 	ReasonNothingSeen      = "nothing_seen"      // nothing on record shows it: it is only claimed
-	ReasonResultRewritten  = "result_rewritten"  // only results show it that models read otherwise
 	ReasonNotRead          = "not_read"          // the model that asked had read none of its values
+	ReasonNothingRead      = "nothing_read"      // the call names nothing, and the model that asked had read nothing
 	ReasonArgumentDiffers  = "argument_differs"  // the arguments of the action differ from the values that were read
 	ReasonConditionUnmet   = "condition_unmet"   // a value that was read does not meet the condition of the policy
 	ReasonMissingEntity    = "missing_entity"    // the entity is not in the answer of its source any more

@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// readings returns the values that were read of an attribute, the latest first, and whether the
+// readings returns the values that models were told of an attribute, the latest first, and whether the
 // deciding step had read one of them. A value that repeats the arguments of its call is no reading.
 func readings(e entity.Canonical, name string) (values []entity.Value, read bool) {
 	for _, s := range slices.Backward(e.Seen) {
@@ -25,20 +24,37 @@ func readings(e entity.Canonical, name string) (values []entity.Value, read bool
 	return values, read
 }
 
+// looked reports whether a look-up gave a value of an attribute.
+func looked(e entity.Canonical, name string) bool {
+	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Reads(name) && s.Source.Proves() })
+}
+
 // latest returns the value that was read last; the zero value if none was.
 func latest(e entity.Canonical, name string) entity.Value {
 	values, _ := readings(e, name)
 	return append(values, entity.Value{})[0]
 }
 
-// shown reports whether any attribute of e was read.
+// shown reports whether a look-up gave any attribute of e.
 func shown(e entity.Canonical) bool {
 	for name := range e.Attributes {
-		if values, _ := readings(e, name); len(values) > 0 {
+		if looked(e, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// nothingRead returns the failure of a check of which no reading was shown to the model that asked, where the
+// call names no thing. Each thing that a call names has to be read by itself.
+func (q *inquiry) nothingRead(b Policy) []Failure {
+	proves := func(s entity.Entity) bool { return s.Read || !q.record.Asked && s.Source.Proves() }
+	for _, t := range q.targets {
+		if t.action || b.Types[t.entity.Type].Unseen == UnseenAllow || slices.ContainsFunc(t.entity.Seen, proves) {
+			return nil
+		}
+	}
+	return []Failure{fail(ReasonNothingRead, "the model that asked was shown nothing of what the call rests on: look it up, then ask again")}
 }
 
 // attribute is one that is compared, with every value that has to hold, the latest first.
@@ -96,16 +112,14 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	seen, allowed := shown(e), b.Types[e.Type].Unseen == UnseenAllow
 	lack := func(name, format string, args ...any) {
 		f := failOf(e, ReasonNothingSeen, format, args...)
-		if tools := q.rewritten(e.Type, name); tools != "" {
-			f = failOf(e, ReasonResultRewritten, "a callback changed what %s answered before a model read it, so it is not known what the model read: have the tool declare what it looked up, with RecordEntity", tools)
-		}
 		if allowed {
 			out.waived = append(out.waived, f)
 		} else {
 			out.failures = append(out.failures, f)
 		}
 	}
-	if !seen {
+	given := func(s entity.Entity) bool { return s.Source == entity.SourceGiven }
+	if !seen && (t.action || !slices.ContainsFunc(e.Seen, given)) {
 		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
 	}
 	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
@@ -114,12 +128,13 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		a := attribute{name: name, rule: b.rule(e.Type, name)}
 		values, read := readings(e, name)
 		was, known := e.Attributes[name]
+		a.values = values
 		switch {
-		case len(values) > 0:
-			a.values = values
+		case looked(e, name):
 			if q.record.Asked && t.action && !read && !a.rule.Optional {
 				out.failures = append(out.failures, failOf(e, ReasonNotRead, "%s is %s on record, and the model that asked had not read it: read it, then ask again", name, show(name, values[0])))
 			}
+		case len(values) > 0 && !t.action: // it was only given; it has to hold
 		case a.rule.Optional:
 			continue
 		case !known:
@@ -129,10 +144,10 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			if seen {
 				lack(name, "nothing on record shows %s: %s", name, q.expected(e.Type, name))
 			}
-			if !allowed {
+			if !allowed && len(values) == 0 {
 				continue
 			}
-			a.values = q.said(e, name)
+			a.values = append(a.values, q.said(e, name)...)
 		}
 		// The values that the approver saw have to hold in any case.
 		if known && !slices.Contains(a.values, was) {
@@ -193,19 +208,6 @@ func (q *inquiry) expected(typ, name string) string {
 		return "no rule of the configuration shows it"
 	}
 	return strings.Join(ways, ", or ") + " should have; look it up, then ask again"
-}
-
-// rewritten names the tools that would have shown an attribute and whose results a callback
-// changed. For [Exists], any attribute of the type will do. It returns "" if there are none.
-func (q *inquiry) rewritten(typ, name string) string {
-	var tools []string
-	for _, x := range q.record.Expected {
-		if tool := strconv.Quote(x.Tool); x.Type == typ && (name == Exists || x.Attribute == name) &&
-			slices.Contains(q.record.Rewritten, x.Tool) && !slices.Contains(tools, tool) {
-			tools = append(tools, tool)
-		}
-	}
-	return strings.Join(tools, " and ")
 }
 
 // otherSpelling names what was read and differs from e in its spelling alone.

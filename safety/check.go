@@ -112,6 +112,8 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.failures = append(r.failures, q.noEntities(g.policy.Policy))
 	case len(unlisted) > 0:
 		r.failures = append(r.failures, unlisted...)
+	case len(q.nothingRead(g.policy.Policy)) > 0:
+		r.failures = append(r.failures, q.nothingRead(g.policy.Policy)...)
 	case !slices.ContainsFunc(found, func(x examined) bool { return x.result.Outcome != EntitySkipped }):
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}

@@ -17,9 +17,6 @@ type Snapshot struct {
 	entity.Evidence
 	// Expected are the rules that show attributes, for the failure that nothing was seen.
 	Expected []entity.Shown
-	// Rewritten are the tools whose results a callback changed before a model read them. The record
-	// does not have the result that the model read.
-	Rewritten []string
 	// Receipt describes the rows of the extraction.
 	Receipt record.Receipt
 	// Gaps names, for people, the missing parts of the record: rows that were lost, turns without

@@ -10,10 +10,10 @@ import (
 	"strconv"
 )
 
-// Digest is the first 64 bits of the SHA-256 of a value as a Writer writes it, as
-// hexadecimal digits. Numbers count by value: 52000, 52000.0 and 5.2e4 give one digest.
-// So a value has the same digest before and after it was stored as JSON, except for
-// numbers that a float64 does not hold.
+// Digest is the first 64 bits of a SHA-256 of a value and the key of the Writer, as hexadecimal
+// digits. It is of the whole value, also where a row holds less: what was cut or redacted counts.
+// Numbers count by value: 52000, 52000.0 and 5.2e4 give one digest. So a value has the same digest
+// before and after it was stored as JSON, except for numbers that a float64 does not hold.
 type Digest [16]byte
 
 // String returns the digits, "" for the zero Digest.
@@ -24,17 +24,20 @@ func (s Digest) String() string {
 	return string(s[:])
 }
 
+// SetKey sets the key of digests. Only who has it can tell which value a digest is of.
+func (w *Writer) SetKey(key []byte) { w.key = key }
+
 // Digested writes a key and a value, and returns the digest of the value. It is ok
-// unless the value was cut, or holds a type that encoding/json may write in another way:
-// then [Writer.Digest] gives it.
+// unless the value was cut or redacted, or holds a type that encoding/json may write in another
+// way: then [Writer.Digest] gives it.
 func (d Doc) Digested(k string, v any) (sum Digest, ok bool) {
 	d.Key(k)
 	w := d.w
-	from, cut, odd := len(w.buf), w.truncated, w.odd
+	from, cut, odd, redacted := len(w.buf), w.truncated, w.odd, w.secrets.Redacted
 	w.truncated, w.odd, w.spelled = false, false, false
 	w.value(v)
-	if ok = !w.truncated && !w.odd; ok {
-		sum = w.sum(from)
+	if ok = !w.truncated && !w.odd && w.secrets.Redacted == redacted; ok {
+		sum = w.sum(w.buf[from:], w.spelled)
 	}
 	w.truncated, w.odd = cut || w.truncated, odd || w.odd
 	return sum, ok
@@ -44,30 +47,51 @@ func (d Doc) Digested(k string, v any) (sum Digest, ok bool) {
 // own counts as what encoding/json makes of it.
 func (w *Writer) Digest(v any) Digest {
 	w.Reset()
-	d := w.Doc(100)
-	d.Value(v)
+	sum, exact := w.digest(v)
+	if exact {
+		return sum
+	}
+	tree, err := contain(func() (tree any, err error) {
+		data, err := json.Marshal(v)
+		if err == nil {
+			tree, _ = Decode(data)
+		}
+		return tree, err
+	})
+	if err != nil {
+		return sum // as the row has it: JSON cannot hold it
+	}
 	if w.odd {
-		if data, err := contain(func() ([]byte, error) { return json.Marshal(v) }); err == nil && len(data) <= 4*w.limits.Total {
-			if tree, ok := Decode(data); ok {
-				w.Reset()
-				d = w.Doc(100)
-				d.Value(tree)
-			}
+		w.Reset()
+		if sum, exact = w.digest(tree); exact {
+			return sum
 		}
 	}
-	from, _ := d.Range()
-	return w.sum(from)
+	whole, _ := json.Marshal(tree) // with sorted keys
+	return w.sum(append(whole, " whole"...), true)
 }
 
-// sum returns the digest of the bytes written since from.
-func (w *Writer) sum(from int) (s Digest) {
-	b := w.buf[from:]
-	if w.spelled {
+// digest writes a value. The digest is that of the whole value if it is exact.
+func (w *Writer) digest(v any) (sum Digest, exact bool) {
+	d := w.Doc(100)
+	d.Value(v)
+	from, _ := d.Range()
+	return w.sum(w.buf[from:], w.spelled), !w.truncated && !w.odd && w.secrets.Redacted == 0
+}
+
+// sum returns the digest of JSON. Its numbers need not be in their normal form if they are spelled.
+func (w *Writer) sum(b []byte, spelled bool) (s Digest) {
+	if spelled {
 		b = w.normalized(b)
 	}
-	hash := sha256.Sum256(b)
+	if w.hash == nil {
+		w.hash = sha256.New()
+	}
+	w.hash.Reset()
+	w.hash.Write(w.key)
+	w.hash.Write(b)
 	const digits = "0123456789abcdef"
-	for i, c := range hash[:len(s)/2] {
+	for i, c := range w.hash.Sum(w.hashed[:0])[:len(s)/2] {
 		s[2*i], s[2*i+1] = digits[c>>4], digits[c&0xf]
 	}
 	return s

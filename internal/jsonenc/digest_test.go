@@ -97,7 +97,8 @@ func TestDigestWhileWriting(t *testing.T) {
 		value any
 		ok    bool
 	}{
-		"plain":   {map[string]any{"n": 5.20, "secret_key": "hunter2", "s": "a"}, true},
+		"plain":   {map[string]any{"n": 5.20, "s": "a"}, true},
+		"secret":  {map[string]any{"n": 5.20, "secret_key": "hunter2"}, false},
 		"numbers": {map[string]any{"n": json.Number("5.20e1"), "m": 1e-9}, true},
 		"foreign": {map[string]any{"o": order{Item: "x"}}, false},
 		"bytes":   {map[string]any{"o": []byte("x")}, false},
@@ -120,6 +121,40 @@ func TestDigestWhileWriting(t *testing.T) {
 				t.Errorf("wrote %s", w.Bytes())
 			}
 		})
+	}
+}
+
+// What a row leaves out counts: two values have one digest only if they are equal to the last byte.
+func TestDigestOfTheWhole(t *testing.T) {
+	long := strings.Repeat("x", 600_000)
+	var deep any = "a"
+	for range 100 {
+		deep = []any{deep}
+	}
+	different := []any{
+		map[string]any{"note": long + "a"}, map[string]any{"note": long + "b"}, map[string]any{"note": long},
+		map[string]any{"api_key": "hunter1"}, map[string]any{"api_key": "hunter2"}, map[string]any{"api_key": "[REDACTED]"},
+		map[string]any{"api_key": "hunter1", "n": 1}, map[string]any{"api_key": "hunter1", "n": 2}, deep, []any{deep},
+	}
+	digests := make(map[jsonenc.Digest]int)
+	for i, v := range different {
+		if j, known := digests[digest(v)]; known {
+			t.Errorf("values %d and %d have one digest", i, j)
+		}
+		digests[digest(v)] = i
+	}
+	stored := map[string]any{"api_key": "hunter1", "n": 1.0, "raw": map[string]any{"a": 2, "b": json.Number("1")}}
+	if digest(stored) != digest(map[string]any{"raw": json.RawMessage(`{"b":1.0,"a":2}`), "n": json.Number("1.0"), "api_key": "hunter1"}) {
+		t.Error("a value that was stored has another digest")
+	}
+}
+
+// The key of a store makes a digest its own.
+func TestDigestHasAKey(t *testing.T) {
+	w := jsonenc.NewWriter(jsonenc.Limits{}, nil)
+	w.SetKey([]byte("key"))
+	if w.Digest(40000) == digest(40000) {
+		t.Error("the key changes nothing")
 	}
 }
 

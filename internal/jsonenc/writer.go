@@ -8,7 +8,9 @@
 package jsonenc
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"hash"
 	"math"
 	"reflect"
 	"strconv"
@@ -98,6 +100,10 @@ type Writer struct {
 	spelled bool
 	// normal is where a digest is made of what numbers must be changed in.
 	normal []byte
+	// key is that of digests, hash and hashed are where they are made.
+	key    []byte
+	hash   hash.Hash
+	hashed [sha256.Size]byte
 }
 
 // NewWriter returns a Writer with the given limits that redacts by rules; nil are the

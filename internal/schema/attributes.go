@@ -41,20 +41,23 @@ type ADK struct {
 		ID   string `json:"session_id"`
 	} `json:"child_session"`
 
-	// The results that models had read, and the evidence of an approval.
-	Started       string `json:"started"`
-	Result        string `json:"result"`
-	Of            string `json:"of"`
-	Partial       bool   `json:"partial"`
-	Joins         bool   `json:"joins"`
-	AnswerOf      string `json:"answer_of"`
-	SourceEventID string `json:"source_event_id"`
-	Read          struct {
-		Base      string            `json:"base"`
-		Results   map[string]string `json:"results"`
-		Answers   []string          `json:"answers"`
-		Unmatched int               `json:"unmatched"`
-	} `json:"read"`
+	// What models were shown, and the evidence of an approval.
+	Started       string   `json:"started"`
+	Asked         string   `json:"asked"`
+	Result        string   `json:"result"`
+	ArgsDigest    string   `json:"args_digest"`
+	Given         string   `json:"given"`
+	Of            string   `json:"of"`
+	Partial       bool     `json:"partial"`
+	Joins         bool     `json:"joins"`
+	AnswerOf      string   `json:"answer_of"`
+	SourceEventID string   `json:"source_event_id"`
+	Said          []string `json:"said"`
+	Shown         struct {
+		Base    string  `json:"base"`
+		Results []Shown `json:"results"`
+		Words   []Words `json:"words"`
+	} `json:"shown"`
 
 	// Calls: how they ended, and whether they can be repeated.
 	Args   json.RawMessage            `json:"args"`
@@ -83,6 +86,27 @@ type ADK struct {
 	Reason  string `json:"reason"`
 	Verdict string `json:"verdict"`
 	Stage   string `json:"stage"`
+}
+
+// GivenByClient is the value of attributes.adk.given of a result that a user's message brought.
+const GivenByClient = "client"
+
+// Shown is a result in a request of a model. Args and Result are digests.
+type Shown struct {
+	Tool   string `json:"tool"`
+	Call   string `json:"call"`
+	By     string `json:"by"`
+	Args   string `json:"args"`
+	Result string `json:"result"`
+	Client bool   `json:"client"`
+	Agent  bool   `json:"agent"`
+}
+
+// Words are the output of a step in a request of a model. Said is a digest, By is "" if the request does not
+// say whose they are.
+type Words struct {
+	By   string `json:"by"`
+	Said string `json:"said"`
 }
 
 // FunctionCall is a call that a model asked for.

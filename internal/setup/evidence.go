@@ -5,11 +5,13 @@ package setup
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -34,6 +36,9 @@ type Program struct {
 	Notes func() []string
 	// Idle hears of the rules that found nothing, at each request. Nil hears nothing.
 	Idle func(record.Session, []graphsync.Tally)
+	// Give writes a row for each of the results that models were shown and no row has, in the run that ctx is
+	// of. It returns those that it cannot write. Nil writes none.
+	Give func(ctx context.Context, list []schema.Shown) (without []schema.Shown)
 }
 
 // NewEvidence returns the evidence of decisions from folded sessions of a journal.
@@ -48,6 +53,14 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d record.Deci
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
+	noRow := sel.NoRow
+	if len(noRow) > 0 && ev.Give != nil && d.Node != "" {
+		if noRow = ev.Give(ctx, noRow); len(noRow) < len(sel.NoRow) {
+			if sel, err = ev.of.Select(ctx, s, d, turns.Named()...); err != nil {
+				return safety.Snapshot{}, err
+			}
+		}
+	}
 	// Ask for runs under way and losses after the rows were read.
 	gaps := graphsync.RunGaps(sel.OpenRuns, ev.Underway.Runs(s, ev.Now()))
 	losses, err := ev.journal.Losses(ctx, s)
@@ -55,6 +68,9 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d record.Deci
 		return safety.Snapshot{}, err
 	}
 	gaps = append(gaps, losses...)
+	for _, shown := range noRow {
+		gaps = append(gaps, fmt.Sprintf("a model was shown a result of %q that no row has, and its value is gone", shown.Tool))
+	}
 	// A gap stays, so the session can approve nothing any more.
 	for i := range gaps {
 		gaps[i] += ": start a new session"
@@ -70,7 +86,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d record.Deci
 	receipt := c.Receipt
 	receipt.Notes = remarks
 	return safety.Snapshot{
-		Evidence: sel.Evidence, Expected: ev.expected, Rewritten: c.Rewritten, Receipt: receipt,
+		Evidence: sel.Evidence, Expected: ev.expected, Receipt: receipt,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Underway.Gaps()),
 	}, nil
 }
