@@ -19,6 +19,7 @@ type canonical struct {
 	// attributes and at belong to readings, claims to claims.
 	attributes map[string]entity.Value
 	at         map[string]time.Time
+	rank       map[string]int
 	claims     map[string]claimed
 	claimed    bool
 	byAction   bool
@@ -37,19 +38,24 @@ type claimed struct {
 	by    entity.Entity
 }
 
-// read adds a reading of an attribute, after all earlier ones.
-func (c *canonical) read(name string, value entity.Value, e entity.Entity) {
+// read adds a reading of an attribute, after all earlier ones. Of several values the latest of the highest
+// rank stands for the attribute.
+func (c *canonical) read(name string, value entity.Value, e entity.Entity, rank int) {
 	if name == "" {
 		name, value = entity.Exists, entity.Bool(true)
 	}
 	if c.attributes == nil {
-		c.attributes, c.at = make(map[string]entity.Value), make(map[string]time.Time)
+		c.attributes, c.at, c.rank = make(map[string]entity.Value), make(map[string]time.Time), make(map[string]int)
 	}
-	c.attributes[name], c.at[name] = value, e.SeenAt
+	if rank >= c.rank[name] {
+		c.attributes[name], c.at[name], c.rank[name] = value, e.SeenAt, rank
+	}
 	c.newest(e)
 	if i := c.place(e); i >= 0 {
-		c.seen[i].Attributes[name] = value
-		return
+		if other, has := c.seen[i].Attributes[name]; !has || other == value { // two rules may read two values in one row
+			c.seen[i].Attributes[name] = value
+			return
+		}
 	}
 	e.Attributes = map[string]entity.Value{name: value}
 	if c.places != nil {

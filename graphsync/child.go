@@ -77,6 +77,7 @@ func (s *Session) basis(id record.Session) basis {
 func (s *Session) inherit(of basis, r *result) {
 	for _, seen := range of.sightings {
 		one := *seen.sighted
+		one.inner = true
 		if r.given && one.Source.Reading() {
 			one.Source = entity.SourceGiven
 		}

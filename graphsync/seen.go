@@ -21,6 +21,8 @@ type sighted struct {
 	row, start int64
 	// result is the number of the result that shows it; 0 where none does.
 	result int64
+	// inner says that an agent read it that ran as the tool of the result: the result has its words.
+	inner bool
 }
 
 // said is what a sighting says of one attribute.

@@ -245,9 +245,14 @@ func namesIn(list []found) (names []string) {
 func (sel *selector) attribute(c *canonical, seen seenAttribute, byModel []found) {
 	name, list := seen.name, sel.readings(seen.said)
 	for _, r := range list {
-		e := r.Entity
-		e.Read = r.read
-		c.read(name, r.value, e)
+		e, rank := r.Entity, 0
+		if e.Read = r.read; r.read {
+			rank = 1
+		}
+		if r.read && sel.isShown(r.said) { // the model went by it, and not by a newer one
+			rank = 2
+		}
+		c.read(name, r.value, e, rank)
 	}
 	if len(list) > 0 {
 		return
@@ -300,31 +305,36 @@ func (sel *selector) readings(all []said) []reading {
 			list = append(list, r)
 		}
 	}
-	place := make(map[entity.Value]int) // in out
+	type kind struct {
+		value  entity.Value
+		proves bool
+	}
+	place := make(map[kind]int) // in out
 	var out []reading
 	for _, r := range list {
 		if superseded(r) {
 			continue
 		}
-		at, known := place[r.value]
+		same := kind{r.value, r.Source.Proves()}
+		at, known := place[same]
 		switch {
 		case !known:
-			place[r.value] = len(out)
+			place[same] = len(out)
 			out = append(out, r)
 		case r.read && !out[at].read && at > 0:
 			out[at] = r
 		case r.read && !out[at].read:
 			out = append(out, r)
-			place[r.value] = len(out) - 1
+			place[same] = len(out) - 1
 		}
 	}
 	slices.SortStableFunc(out, func(a, b reading) int { return cmp.Compare(a.row, b.row) })
 	return out
 }
 
-// isShown reports whether the deciding request showed a sighting.
+// isShown reports whether the deciding request showed a sighting itself.
 func (sel *selector) isShown(s *said) bool {
-	return sel.everything || s.result != 0 && holds(sel.shown, s.result)
+	return sel.everything || !s.inner && s.result != 0 && holds(sel.shown, s.result)
 }
 
 // latest ranges over what is said of an attribute, the latest first: the readings, or the rest.

@@ -22,7 +22,7 @@ const (
 // given is such a result.
 type given struct {
 	by, tool, call string
-	value          any
+	value, input   any // the result, and the arguments of the call if they are known
 	digest, args   jsonenc.Digest
 	agent, branch  string
 	span, parent   string
@@ -43,6 +43,9 @@ func (rec *Recorder) give(ctx context.Context, r *Run, g given) (written bool) {
 			d.OptStr("call_id", g.call)
 			d.Str("given", g.by)
 			resultKeys(d, g.digest, g.args)
+			if g.input != nil {
+				rec.argsOfRead(d, g.tool, g.input)
+			}
 		},
 	})
 	rec.explain(r.Session, g.tool, g.digest, out)
@@ -97,11 +100,14 @@ func (rec *Recorder) unexplained(ctx context.Context, r *Run, l *llmSpan, list *
 	for i := range list.results {
 		s := &list.results[i]
 		key := resultKey{s.tool, s.digest}
-		if s.client || s.agent || rec.explained(r.Session, key) || r.past.result(key) != nil {
+		if s.client || s.agent || rec.explained(r.Session, key) {
+			continue
+		}
+		if fr, _ := r.past.result(key); fr != nil {
 			continue
 		}
 		rec.give(ctx, r, given{
-			by: givenByRequest, tool: s.tool, call: s.call, value: s.value, digest: s.digest, args: s.args,
+			by: givenByRequest, tool: s.tool, call: s.call, value: s.value, input: s.input, digest: s.digest, args: s.args,
 			agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id,
 		})
 	}
@@ -121,9 +127,12 @@ func (rec *Recorder) Give(ctx context.Context, list []schema.Shown) (without []s
 		g := given{by: givenByRequest, tool: s.Tool, call: s.Call, span: r.RootSpan, agent: r.RootAgent}
 		copy(g.digest[:], s.Result)
 		copy(g.args[:], s.Args)
-		fr := r.past.result(resultKey{s.Tool, g.digest})
+		fr, args := r.past.result(resultKey{s.Tool, g.digest})
 		if fr != nil {
 			g.value = fr.Response
+		}
+		if args != nil {
+			g.input = args
 		}
 		// The value may have been changed in place since the event was looked at.
 		if fr == nil || rec.digest(fr.Response) != g.digest || !rec.give(ctx, r, g) {

@@ -220,7 +220,7 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
 		r.Agent = a
 		r.RootAgent = a.Name()
 	}
-	r.names = agentNames(r.Agent)
+	r.parts = partsOf(r.Agent)
 	if r.launch = launchOf(ctx, rec, r); r.launch != nil {
 		r.Nested = r.launch.nested
 		if r.launch.parent != nil {

@@ -115,12 +115,19 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 				}
 				digest := rec.digest(s.Output)
 				d.ID("result", digest[:])
-				d.OptStr("answer_of", s.answerBehind())
+				d.OptStr("answer_of", s.taskAnswer())
 			},
 		})
 		row := new(rowID)
 		row.set(out.event)
 		s.run.output.Store(row)
+		if tool := s.toolOf(); tool != "" { // which no model asked for
+			x := s.nodeRow(record.NodeOutput)
+			rec.give(ctx, s.run, given{
+				by: givenByEvent, tool: tool, value: s.Output, digest: rec.digest(s.Output),
+				agent: x.agent, branch: x.branch, span: x.span, parent: x.parent,
+			})
+		}
 		s.run.endNode(s.path())
 	}
 	if s.ErrorCode != "" && !modelReason(s.ErrorCode) {
@@ -135,21 +142,19 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 	}
 }
 
-// answerBehind returns the row of the answer that the output of a node comes from: the one that asked
-// for the end of a task, or the last one of the run if its steps came one after the other.
-func (s *source) answerBehind() string {
+// taskAnswer returns the row of the answer that asked for the end of a task, if the event is that end.
+func (s *source) taskAnswer() string {
 	for _, fr := range Responses(s.Content) {
 		if fr.Name == finishTask {
 			asked, _ := s.run.askedFor(fr.ID, s.Author, s.Branch)
 			return asked.row.String()
 		}
 	}
-	answer := s.run.answer.Load()
-	if answer == nil || s.run.branched.Load() {
-		return ""
-	}
-	return answer.String()
+	return ""
 }
+
+// toolOf returns the tool that the node of an event runs, "" if it runs none.
+func (s *source) toolOf() string { return s.run.parts().nodes[parseNode(s.path()).name] }
 
 // joins reports whether an output has a member with the name of an agent, at any depth. ADK's node that
 // joins the outputs of others has such an output: it holds the words of agents.

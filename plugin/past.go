@@ -26,10 +26,11 @@ type past struct {
 	mu     sync.Mutex
 	events []*session.Event // those before the run
 	passed []*session.Event
-	// users has hashes of what users' messages brought, results the responses in all events; nil
-	// until they are needed. indexed is how many of passed are in results.
+	// users has hashes of what users' messages brought, results the responses in all events, calls the
+	// calls by id; nil until they are needed. indexed is how many of passed are in the last two.
 	users   map[uint64]bool
 	results map[resultKey]*genai.FunctionResponse
+	calls   map[string]*genai.FunctionCall
 	indexed int
 }
 
@@ -97,23 +98,39 @@ func (p *past) ofUsers(hash uint64) bool {
 	return p.users[hash]
 }
 
-// result returns a response in the events, nil if there is none.
-func (p *past) result(key resultKey) *genai.FunctionResponse {
+// result returns a response in the events, nil if there is none, and the arguments of its call, nil if no
+// event has it.
+func (p *past) result(key resultKey) (fr *genai.FunctionResponse, args map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.results == nil {
-		p.results = make(map[resultKey]*genai.FunctionResponse)
+		p.results, p.calls = make(map[resultKey]*genai.FunctionResponse), make(map[string]*genai.FunctionCall)
 		p.index(p.events)
 	}
 	p.index(p.passed[p.indexed:])
 	p.indexed = len(p.passed)
-	return p.results[key]
+	if fr = p.results[key]; fr != nil {
+		if fc := p.calls[fr.ID]; fc != nil && fc.Name == fr.Name {
+			args = fc.Args
+		}
+	}
+	return fr, args
 }
 
 func (p *past) index(events []*session.Event) {
 	for _, ev := range events {
-		for _, fr := range Responses(ev.Content) {
-			p.results[resultKey{fr.Name, p.enc.digest(fr.Response)}] = fr
+		if ev.Content == nil {
+			continue
+		}
+		for _, part := range ev.Content.Parts {
+			switch {
+			case part == nil:
+			case part.FunctionCall != nil:
+				p.calls[part.FunctionCall.ID] = part.FunctionCall
+			case part.FunctionResponse != nil:
+				fr := part.FunctionResponse
+				p.results[resultKey{fr.Name, p.enc.digest(fr.Response)}] = fr
+			}
 		}
 	}
 }

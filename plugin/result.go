@@ -56,6 +56,17 @@ func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *Call, args map[string]any, asks
 	}
 }
 
+// argsOfRead writes the arguments of a call into a row that has its result as models read it, where a rule
+// reads there what a result lacks.
+func (rec *Recorder) argsOfRead(d jsonenc.Doc, tool string, args any) {
+	if rec.options.ArgsAtEnd == nil || !rec.options.ArgsAtEnd(tool) {
+		return
+	}
+	if v, ok := rec.payload(record.ToolStarting, args); ok {
+		d.Any("args", v)
+	}
+}
+
 // maxFinished bounds how many calls of one id wait for the event with their responses.
 const maxFinished = 16
 
@@ -130,6 +141,9 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, c *Call, fr *gena
 			d.OptStr("of", c.endRow.String())
 			d.OptStr("started", c.startRow.String())
 			resultKeys(d, digest, c.atEnd)
+			if asked, found := s.run.askedFor(c.ID, c.Agent, c.Branch); found {
+				rec.argsOfRead(d, c.Name, asked.call.Args)
+			}
 		},
 	})
 	rec.explain(s.run.Session, fr.Name, digest, out)
@@ -175,6 +189,7 @@ func (rec *Recorder) passed(ctx context.Context, s *source, fr *genai.FunctionRe
 			d.OptStr("started", began.event)
 			d.OptStr("asked", asked.row.String())
 			resultKeys(d, digest, args)
+			rec.argsOfRead(d, fr.Name, asked.call.Args)
 		},
 	})
 	rec.explain(s.run.Session, fr.Name, digest, out)

@@ -96,14 +96,13 @@ type Run struct {
 	stored map[storedKey]string
 	// past is the run's copy of the session.
 	past *past
-	// asks has the calls that models asked for in the run, by id, until they end. names are the agents of
-	// the runner.
+	// asks has the calls that models asked for in the run, by id. parts are those of the runner.
 	asks  map[string][]ask
-	names func() map[string]bool
+	parts func() parts
 	// branched says that steps of the run may have gone on at once. output is the row of the
-	// last output of a node, answer that of the last answer of a model.
-	branched       atomic.Bool
-	output, answer atomic.Pointer[rowID]
+	// last output of a node.
+	branched atomic.Bool
+	output   atomic.Pointer[rowID]
 	// turns are those that the session told of when the run began.
 	turns underway.Turns
 	// nodes holds the activations of workflow nodes that are no agents and have no
@@ -360,23 +359,33 @@ type ask struct {
 	agent, branch string
 }
 
-// isAgent reports whether an agent of the runner has the name, also one that runs as a tool.
-func (r *Run) isAgent(name string) bool { return r.names()[name] }
+// parts are the agents of a runner, by name, also those that run as tools, and the tools that nodes of its
+// workflows run, by the names of the nodes.
+type parts struct {
+	agents map[string]bool
+	nodes  map[string]string
+}
 
-func agentNames(root agent.Agent) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		names := make(map[string]bool)
+func partsOf(root agent.Agent) func() parts {
+	return sync.OnceValue(func() parts {
+		out := parts{make(map[string]bool), make(map[string]string)}
 		if root == nil {
-			return names
+			return out
 		}
 		for _, p := range adkreflect.Parts(root) {
-			if p.Agent != nil {
-				names[p.Agent.Name()] = true
+			switch {
+			case p.Node != nil && p.Tool != nil:
+				out.nodes[p.Node.Name()] = p.Tool.Name()
+			case p.Agent != nil:
+				out.agents[p.Agent.Name()] = true
 			}
 		}
-		return names
+		return out
 	})
 }
+
+// isAgent reports whether an agent of the runner has the name.
+func (r *Run) isAgent(name string) bool { return r.parts().agents[name] }
 
 // answerOf returns the row of the model call whose answer an event is, none for any other event.
 func (r *Run) answerOf(a *agentSpan, ev *session.Event) (row rowID) {
@@ -394,7 +403,6 @@ func (r *Run) answered(ev *session.Event, row rowID) {
 	if row == (rowID{}) {
 		return
 	}
-	r.answer.Store(&row)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range ev.Content.Parts {

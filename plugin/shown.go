@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ type shownResult struct {
 	args, digest jsonenc.Digest
 	client       bool // the user's message brought it
 	agent        bool // the name is an agent's: it may be the agent's words
-	value        any
+	value, input any  // the result, and the arguments of the call if the request shows them
 }
 
 // words are a text in a request that no user wrote: the words of an agent, or the output of a node.
@@ -120,8 +121,12 @@ type lister struct {
 // shownCall is a call whose result may follow.
 type shownCall struct {
 	tool, id string
+	value    any
 	args     jsonenc.Digest
 }
+
+// called is the output of a step that asks for a call.
+func called(tool string, args jsonenc.Digest) any { return []any{"call", tool, args.String()} }
 
 func (l *lister) content(c *genai.Content) {
 	calls := false
@@ -130,7 +135,7 @@ func (l *lister) content(c *genai.Content) {
 		case part == nil:
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
-			l.call("", shownCall{fc.Name, fc.ID, l.enc.digest(fc.Args)}, !calls)
+			l.call("", shownCall{fc.Name, fc.ID, fc.Args, l.enc.digest(fc.Args)}, !calls)
 			calls = true
 		case part.FunctionResponse != nil && c.Role != genai.RoleModel:
 			fr := part.FunctionResponse
@@ -146,8 +151,9 @@ func (l *lister) content(c *genai.Content) {
 	}
 }
 
-// call notes a call of an author. first says that it is the first one in its content.
+// call notes a call of an author, "" for the reader. first says that it is the first one in its content.
 func (l *lister) call(author string, c shownCall, first bool) {
+	l.output(cmp.Or(author, l.agent), called(c.tool, c.args))
 	if l.called == nil {
 		l.called = make(map[string][]shownCall)
 	}
@@ -162,7 +168,7 @@ func (l *lister) call(author string, c shownCall, first bool) {
 func (l *lister) result(s shownResult) {
 	calls := l.called[s.by]
 	if i := slices.IndexFunc(calls, func(c shownCall) bool { return c.tool == s.tool && c.id == s.call }); i >= 0 {
-		s.args = calls[i].args
+		s.args, s.input = calls[i].args, calls[i].value
 		l.called[s.by] = slices.Delete(calls, i, i+1)
 	}
 	s.client = s.by == "" && l.past.isClients(s.tool, s.call, s.digest)
@@ -195,7 +201,7 @@ func (l *lister) text(text string, calls *bool) {
 		}
 		if tool, args, ok := cutTool(rest, "called tool `", "` with parameters: "); ok {
 			if v, ok := jsonenc.Decode([]byte(args)); ok {
-				l.call(author, shownCall{tool: tool, args: l.enc.digest(v)}, !*calls)
+				l.call(author, shownCall{tool: tool, value: v, args: l.enc.digest(v)}, !*calls)
 				*calls = true
 				return
 			}
@@ -324,7 +330,7 @@ func (s *shownResult) write(d jsonenc.Doc) {
 }
 
 // said writes attributes.adk.said: the digests under which an answer may come back as words. These are
-// its texts, one by one and as a whole, the value that they are, and what it asks other agents.
+// its texts, one by one and as a whole, the value that they are, and its calls.
 func (rec *Recorder) said(d jsonenc.Doc, r *Run, c *genai.Content) {
 	if c == nil || c.Role == genai.RoleUser {
 		return
@@ -339,8 +345,12 @@ func (rec *Recorder) said(d jsonenc.Doc, r *Run, c *genai.Content) {
 	for _, p := range c.Parts {
 		switch {
 		case p == nil:
-		case p.FunctionCall != nil && len(p.FunctionCall.Args) > 0 && r.isAgent(p.FunctionCall.Name):
-			add(p.FunctionCall.Args)
+		case p.FunctionCall != nil:
+			fc := p.FunctionCall
+			add(called(fc.Name, rec.digest(fc.Args)))
+			if len(fc.Args) > 0 && r.isAgent(fc.Name) {
+				add(fc.Args) // what the agent is told to do
+			}
 		case p.Text != "" && !p.Thought:
 			add(p.Text)
 			whole.WriteString(p.Text)
