@@ -165,11 +165,8 @@ func BenchmarkSelectAlternatives(b *testing.B) {
 				for i := range steps {
 					call := fmt.Sprint("c", i)
 					r.find(call, "d", list...)
-					read := m{"results": m{call: "d"}}
-					if last != "" {
-						read["base"] = "r:" + last
-					}
-					last = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.read": read}).EventID
+					shown := m{"results": []m{{"tool": "find", "call": call, "result": "d"}}, "base": last}
+					last = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.shown": shown}).EventID
 				}
 				rules := priceRules()
 				rules[0].Alternatives = alternatives

@@ -167,7 +167,7 @@ func TestNotChosen(t *testing.T) {
 		"a rewritten result": {func(r *recorder) {
 			r.tooled("find", m{}, items(item("a", 40)), nil)
 			of := r.tooled("find", m{}, list, nil).EventID
-			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find", "result": m{}}, m{"adk.of": of, "adk.result": "x"})
 		}, []string{"a"}, []string{}, "found 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 					}
 				}
 				if of := e.EventID; rewritten {
-					r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+					r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find", "result": m{}}, m{"adk.of": of, "adk.result": "x"})
 				}
 			case 0:
 				list, names := entries()
@@ -374,7 +374,7 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 			first: func(r *recorder) { r.tooled("find", m{}, items(item("a", 40)), nil) }},
 		"the result of the agent is rewritten": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) },
 			own: func(r *recorder) {
-				r.add(record.ToolResultRewritten, "", "", "", m{"tool": "researcher"}, m{"adk.of": r.rows[len(r.rows)-1].EventID, "adk.result": "x"})
+				r.add(record.ToolResultRewritten, "", "", "", m{"tool": "researcher", "result": m{}}, m{"adk.of": r.rows[len(r.rows)-1].EventID, "adk.result": "x"})
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -178,8 +178,9 @@ func (x *Extractor) rulesFor(e *record.Event) []*compiled {
 	switch {
 	case x == nil:
 		return nil
-	case e.EventType == record.ToolResultRewritten: // as the row of the result
-		return slices.DeleteFunc(slices.Clone(x.byEvent[record.ToolCompleted]), func(c *compiled) bool { return c.In != config.InResult })
+	case e.EventType == record.ToolResultRewritten: // also as the row of the result
+		results := slices.DeleteFunc(slices.Clone(x.byEvent[record.ToolCompleted]), func(c *compiled) bool { return c.In != config.InResult })
+		return append(results, x.byEvent[e.EventType]...)
 	}
 	return x.byEvent[e.EventType]
 }

@@ -36,20 +36,38 @@ func (r *recorder) find(call, digest string, list ...m) *record.Event {
 	return r.end("T"+call, "A", call+"=find", items(list...), m{"adk.started": start, "adk.result": digest})
 }
 
-// decide records a model call that had read results, each "call=digest", and the answers of
-// other model calls, and asks for calls.
-func (r *recorder) decide(span string, results, answers []string, calls ...string) *record.Event {
-	read := m{}
+// decide records a model call whose request showed results of find, each "call=digest", and the outputs of
+// other model calls by their spans, and which asks for calls. A result that begins with ~ is of buy.
+func (r *recorder) decide(span string, results, words []string, calls ...string) *record.Event {
+	var shown, said, asked []m
 	for _, result := range results {
 		call, digest, _ := strings.Cut(result, "=")
-		read[call] = digest
+		tool := "find"
+		if after, is := strings.CutPrefix(call, "~"); is {
+			call, tool = after, "buy"
+		}
+		shown = append(shown, m{"tool": tool, "call": call, "result": digest})
 	}
-	var asked []m
+	for _, w := range words {
+		said = append(said, m{"said": w})
+	}
 	for _, c := range calls {
 		asked = append(asked, m{"id": c, "name": "buy"})
 	}
 	return r.add(record.LLMResponse, "", span, "A", m{"response": "..."},
-		m{"adk.read": m{"results": read, "answers": answers}, "function_calls": asked})
+		m{"adk.shown": m{"results": shown, "words": said}, "adk.said": []string{span}, "function_calls": asked})
+}
+
+// findBy is find with the digest of the arguments.
+func (r *recorder) findBy(call, args, digest string, list ...m) {
+	e := r.find(call, digest, list...)
+	e.Attributes = r.json(m{"adk": m{"call_id": call, "started": r.rows[len(r.rows)-2].EventID, "result": digest, "args_digest": args}})
+}
+
+// readAs records the result of a call as models read it.
+func (r *recorder) readAs(of, started, digest, tool string, result any) {
+	call := "c2"
+	r.add(record.ToolResultRewritten, "", "", "A", m{"tool": tool, "result": result}, m{"adk.of": of, "adk.started": started, "call_id": call, "adk.result": digest})
 }
 
 // rises records that a costs $40 in the result d1 of the call c1, and then $52 in the result d2 of c2.
@@ -127,78 +145,124 @@ func TestSelect(t *testing.T) {
 			r.find("c2", "d2", item("a", 52), item("b", 1))
 			return d
 		}, []string{"a price $40*"}},
-		{"what an answer had read was read with it", func(r *recorder) record.Decision {
+		{"what a step was shown is known by its output", func(r *recorder) record.Decision {
 			r.rises()
-			r.decide("L1", []string{"c2=d2"}, nil, "c3")
-			return record.Decision{Answer: r.decide("L2", nil, []string{"c:c3"}).EventID}
+			r.decide("L1", []string{"c2=d2"}, nil)
+			return record.Decision{Answer: r.decide("L2", nil, []string{"L1"}).EventID}
 		}, []string{"a price $52*"}},
-		{"what the requests showed is not superseded by what only others had read", func(r *recorder) record.Decision {
+		{"but not what that step knew by the output of another", func(r *recorder) record.Decision {
 			r.rises()
-			other := r.decide("L1", []string{"c1=d1", "c2=d2"}, nil, "c3").EventID
-			return record.Decision{Answer: r.decide("L2", []string{"c1=d1"}, []string{"r:" + other}).EventID}
+			r.decide("L1", []string{"c2=d2"}, nil)
+			r.decide("L2", nil, []string{"L1"})
+			return record.Decision{Answer: r.decide("L3", nil, []string{"L2"}).EventID}
+		}, []string{"a price $40", "a price $52"}},
+		{"what the request showed is not superseded by what only others were shown", func(r *recorder) record.Decision {
+			r.rises()
+			r.decide("L1", []string{"c1=d1", "c2=d2"}, nil)
+			return record.Decision{Answer: r.decide("L2", []string{"c1=d1"}, []string{"L1"}).EventID}
 		}, []string{"a price $40*", "a price $52*"}},
 		{"but by what the requests showed before", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			first := r.decide("L1", []string{"c1=d1"}, nil, "c2").EventID
 			r.find("c2", "d2", item("a", 52))
-			last := r.decide("L2", []string{"c2=d2"}, nil)
-			last.Attributes = r.json(m{"adk": m{"read": m{"base": "r:" + first, "results": m{"c2": "d2"}}}})
+			last := r.decide("L2", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"base": first, "results": []m{{"tool": "find", "call": "c2", "result": "d2"}}}}})
 			return record.Decision{Answer: last.EventID}
 		}, []string{"a price $52*"}},
-		{"two answers to one call say nothing", func(r *recorder) record.Decision {
+		{"an output of steps that were shown different results is nobody's", func(r *recorder) record.Decision {
+			r.rises()
+			r.decide("L1", []string{"c2=d2"}, nil)
+			r.decide("L1", []string{"c1=d1"}, nil)
+			return record.Decision{Answer: r.decide("L3", nil, []string{"L1"}).EventID}
+		}, []string{"a price $40", "a price $52"}},
+		{"two answers that ask for one call decide nothing", func(r *recorder) record.Decision {
 			r.rises()
 			r.decide("L1", []string{"c2=d2"}, nil, "c3")
 			r.decide("L2", []string{"c1=d1"}, nil, "c3")
-			return record.Decision{Answer: r.decide("L3", nil, []string{"c:c3"}).EventID}
+			return record.Decision{Answer: "c:c3"}
 		}, []string{"a price $40", "a price $52"}},
 		{"one answer may name its call twice", func(r *recorder) record.Decision {
 			r.rises()
 			r.decide("L1", []string{"c2=d2"}, nil, "c3", "c3")
 			return record.Decision{Answer: "c:c3"}
 		}, []string{"a price $52*"}},
-		{"a final answer is known by its event", func(r *recorder) record.Decision {
-			r.rises()
-			said := r.decide("L1", []string{"c2=d2"}, nil).EventID
-			r.add(record.AgentResponse, "", "A", "", m{"response": "x"}, m{"adk.answer_of": said, "adk.source_event_id": "ev1"})
-			return record.Decision{Answer: r.decide("L2", nil, []string{"e:ev1"}).EventID}
-		}, []string{"a price $52*"}},
 		{"another value under the same call id was not read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c1", "d2", item("a", 52))
 			return r.decided("c1=d1")
 		}, []string{"a price $40*", "a price $52"}},
-		{"of two results with one id and one value the latest was read", func(r *recorder) record.Decision {
+		{"of two results with one value the earliest is meant", func(r *recorder) record.Decision {
 			r.rises()
 			r.find("c1", "d1", item("a", 40))
 			return r.decided("c1=d1")
+		}, []string{"a price $40*", "a price $52", "a price $40"}},
+		{"and both if the request shows it twice", func(r *recorder) record.Decision {
+			r.rises()
+			r.find("c1", "d1", item("a", 40))
+			return r.decided("c1=d1", "c1=d1")
 		}, []string{"a price $40*"}},
-		{"nobody can tell which was read, of calls with other arguments", func(r *recorder) record.Decision {
-			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
-			r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"})
-			r.find("c1", "d1", item("a", 52))
+		{"nobody can tell which was meant, of calls with other arguments", func(r *recorder) record.Decision {
+			r.findBy("c1", "q1", "d1", item("a", 40))
+			r.findBy("c1", "q2", "d1", item("a", 52))
 			return r.decided("c1=d1")
 		}, []string{"a price $40", "a price $52"}},
-		{"until one of them turns out to have been rewritten", func(r *recorder) record.Decision {
-			start := r.start("T0", "A", "c1=find", m{"page": 2}).EventID
-			of := r.end("T0", "A", "c1=find", items(item("a", 40)), m{"adk.started": start, "adk.result": "d1"}).EventID
-			r.find("c1", "d1", item("a", 52))
-			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return r.decided("c1=d1")
+		{"unless the request shows the arguments", func(r *recorder) record.Decision {
+			r.findBy("c1", "q1", "d1", item("a", 40))
+			r.findBy("c1", "q2", "d1", item("a", 52))
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "args": "q2", "result": "d1"}}}}})
+			return record.Decision{Answer: last.EventID}
 		}, []string{"a price $52*"}},
+		{"a result in a text is its caller's", func(r *recorder) record.Decision {
+			r.rises()
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "by": "B", "result": "d2"}}}}})
+			return record.Decision{Answer: last.EventID}
+		}, []string{"a price $40", "a price $52"}},
 		{"the present values in a refusal are true, in whatever words", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			start := r.start("T0", "A", "c2=buy", m{}).EventID
 			of := r.add(record.ToolError, "", "T0", "A", m{"tool": "buy", "args": items()}, m{
 				"call_id": "c2", "adk.started": start, "adk.result": "d2", "adk.drift": true, "entities": []m{priced("a", "52")},
 			}).EventID
-			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "buy"}, m{"adk.of": of, "adk.result": "d3"})
-			return r.decided("c1=d1", "c2=d3")
+			r.readAs(of, start, "d3", "buy", m{})
+			return r.decided("c1=d1", "~c2=d3")
 		}, []string{"a price $40*", "a price $52"}},
-		{"a rewritten result is no reading", func(r *recorder) record.Decision {
+		{"a result and what models read of it have to hold", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
-			of := r.find("c2", "d2", item("a", 52)).EventID
-			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
+			of := r.find("c2", "d2", item("a", 52))
+			r.readAs(of.EventID, r.rows[len(r.rows)-2].EventID, "d3", "find", items(item("a", 60), m{"name": "b"}))
 			return r.decided("c2=d3")
+		}, []string{"a price $52", "a price $60*"}},
+		{"what was given has to hold, and supersedes nothing", func(r *recorder) record.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.add(record.ToolResultRewritten, "", "G", "A", m{"tool": "find", "result": items(item("a", 60))}, m{"adk.given": "request", "call_id": "c2", "adk.result": "d2"})
+			return r.decided("c1=d1", "c2=d2")
+		}, []string{"a price $40*", "a price $60"}},
+		{"so has a result whose beginning is lost", func(r *recorder) record.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.end("Tc2", "A", "c2=find", items(item("a", 60)), m{"adk.started": "gone", "adk.result": "d2"})
+			return r.decided("c1=d1", "c2=d2")
+		}, []string{"a price $40*", "a price $60"}},
+		{"a client's result is not the tool's", func(r *recorder) record.Decision {
+			r.rises()
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "call": "c2", "result": "d2", "client": true}}}}})
+			return record.Decision{Answer: last.EventID}
+		}, []string{"a price $40", "a price $52"}},
+		{"a call that no callback told of began at the answer that asked", func(r *recorder) record.Decision {
+			first := r.decide("L1", nil, nil, "c1").EventID
+			r.find("c0", "d0", item("a", 40))
+			start := r.start("Tc1", "A", "c1=find", m{}).EventID
+			r.end("Tc1", "A", "c1=find", items(item("a", 52)), m{"adk.started": start, "adk.asked": first, "adk.result": "d1"})
+			return r.decided("c1=d1")
+		}, []string{"a price $40", "a price $52*"}},
+		{"the output of a node is read where a request shows it", func(r *recorder) record.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.add(record.NodeOutput, "N", "N", "A", items(item("a", 52)), m{"adk.node": m{"path": "w/n@1"}, "adk.result": "L0"})
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"words": []m{{"said": "L0"}}}}})
+			return record.Decision{Answer: last.EventID}
 		}, []string{"a price $40"}},
 		{"without a model, what the run had recorded before the step was read", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40), item("b", 1))
@@ -233,9 +297,11 @@ func TestSelect(t *testing.T) {
 		}, []string{"a price $40*", "a price $52"}},
 		{"what the tool declared stays where its result is rewritten", func(r *recorder) record.Decision {
 			of := r.tooled("find", m{}, items(item("a", 40)), m{"entities": []m{priced("a", "41")}}).EventID
-			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
-			return record.Decision{}
-		}, []string{"a price $41*"}},
+			r.readAs(of, r.rows[len(r.rows)-3].EventID, "d3", "find", m{"hidden": true})
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "result": "d3"}}}}})
+			return record.Decision{Answer: last.EventID}
+		}, []string{"a price $40", "a price $41*"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -346,8 +412,9 @@ func TestSelectNestedSession(t *testing.T) {
 		"what it read":                 {func(c *recorder) { c.decide("L", []string{"c2=d2"}, nil) }, []string{"a price $52", "b price $9"}},
 		"of what it read, and did not": {func(c *recorder) { c.decide("L", []string{"c1=d1"}, nil) }, []string{"a price $40", "a price $52", "b price $9"}},
 		"of what it and others read": {func(c *recorder) {
-			other := c.decide("L1", []string{"c1=d1", "c2=d2"}, nil).EventID
-			c.decide("L2", []string{"c1=d1"}, []string{"r:" + other})
+			const other = "L1"
+			c.decide(other, []string{"c1=d1", "c2=d2"}, nil)
+			c.decide("L2", []string{"c1=d1"}, []string{other})
 		}, []string{"a price $40", "a price $52", "b price $9"}},
 		"without a model all of it": {func(*recorder) {}, []string{"a price $52", "b price $9"}},
 	} {

@@ -78,6 +78,8 @@ type result struct {
 	// given says that no tool that was called here gave it: it proves nothing. client says that a user's
 	// message brought it.
 	given, client bool
+	// told says that it is a refusal with the present values.
+	told bool
 	// declared are the sightings that the tool declared.
 	declared []*sighted
 	choices  []*choice
@@ -230,7 +232,9 @@ func (s *Session) readAs(r *result, attrs *schema.Attributes) {
 		return
 	}
 	for _, seen := range of.declared {
-		seen.result = r.number
+		if !of.told {
+			seen.result = r.number
+		}
 	}
 	for _, c := range slices.Concat(of.choices, r.choices) {
 		c.Reading = false
@@ -326,7 +330,7 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 	adk := &attrs.ADK
 	r := &result{
 		number: int64(len(s.results)) + 1, row: e.Seq, start: start.row, tool: toolName(e.Content), call: adk.CallID(), agent: e.Agent,
-		digest: adk.Result, args: adk.ArgsDigest, given: adk.Given != "", client: adk.Given == schema.GivenByClient,
+		digest: adk.Result, args: adk.ArgsDigest, given: adk.Given != "", client: adk.Given == schema.GivenByClient, told: adk.Drift,
 	}
 	switch {
 	case adk.Asked != "": // no callback told of its beginning
@@ -344,7 +348,7 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 			r.start = run.First
 		}
 	default:
-		r.given = r.given || start.row == 0
+		r.given = r.given || start.row == 0 && r.digest != "" // the row that began it is lost
 	}
 	s.results = append(s.results, r)
 	if run != nil {

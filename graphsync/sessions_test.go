@@ -39,7 +39,7 @@ func TestSessionsStartAnew(t *testing.T) {
 	}{
 		"nothing changed":      {nil, false, nil, []string{"a price $40*", "b price $9*", "c price $1*"}},
 		"more rows":            {nil, true, []int64{rows}, []string{"a price $40*", "b price $9*", "c price $1*", "d price $2*"}},
-		"the first row":        {[]string{id(0)}, false, []int64{0}, []string{"a price $40*", "b price $9*", "c price $1*"}},
+		"the first row":        {[]string{id(0)}, false, []int64{0}, []string{"a price $40", "b price $9*", "c price $1*"}},
 		"the first rows":       {[]string{id(0), id(1)}, false, []int64{0}, []string{"b price $9*", "c price $1*"}},
 		"the last row":         {[]string{id(5)}, false, []int64{0}, []string{"a price $40*", "b price $9*"}},
 		"the last, more after": {[]string{id(5)}, true, []int64{0}, []string{"a price $40*", "b price $9*", "d price $2*"}},
@@ -92,20 +92,22 @@ func eventful(t *testing.T, seed uint64) (*recorder, record.Decision) {
 			r.failed("buy", random.IntN(2) == 0, name())
 		case 6:
 			if len(ended) > 0 {
-				r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": ended[random.IntN(len(ended))], "adk.result": digest()})
+				r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find", "result": list()}, m{"adk.of": ended[random.IntN(len(ended))], "adk.result": digest()})
 			}
 		case 7:
 			if len(r.rows) > 0 {
 				r.found(r.rows[random.IntN(len(r.rows))].EventID, declares(name()))
 			}
 		case 8:
-			read := m{"results": m{fmt.Sprint("c", random.IntN(4)): digest()}}
+			shown := m{
+				"results": []m{{"tool": "find", "call": fmt.Sprint("c", random.IntN(4)), "result": digest()}},
+				"words":   []m{{"by": "A", "said": digest()}},
+			}
 			if len(answers) > 0 {
-				read["base"] = "r:" + answers[random.IntN(len(answers))]
-				read["answers"] = []string{"r:" + answers[0], fmt.Sprint("c:call", random.IntN(4))}
+				shown["base"] = answers[random.IntN(len(answers))]
 			}
 			answers = append(answers, r.add(record.LLMResponse, "", fmt.Sprint("L", len(r.rows)), "A", m{"response": "..."}, m{
-				"adk.read": read, "function_calls": []m{{"id": fmt.Sprint("call", random.IntN(4)), "name": "buy"}},
+				"adk.shown": shown, "adk.said": []string{digest()}, "function_calls": []m{{"id": fmt.Sprint("call", random.IntN(4)), "name": "buy"}},
 			}).EventID)
 		case 9:
 			r.add(record.UserMessageReceived, "", "R", "", m{"name": name()}, nil)

@@ -70,25 +70,32 @@ func (s *Session) modelCall(e *record.Event, attrs *schema.Attributes) {
 // show the arguments of the call, all results with the value must be of the same.
 func (s *Session) tie(e *record.Event, shown *schema.Shown, taken *numbers) *numbers {
 	all := s.same[shownKey{shown.Tool, shown.Result}]
-	var list []*result
-	for _, r := range all {
-		if r.client == shown.Client && (shown.By == "" || r.agent == shown.By) &&
-			(shown.Call == "" || r.call == shown.Call) && (shown.Args == "" || r.client || r.args == shown.Args) {
-			list = append(list, r)
-		}
-	}
 	if len(all) == 0 && !shown.Agent {
 		s.unexplained(e.Seq, shown)
 	}
-	if shown.Args == "" && slices.ContainsFunc(list, func(r *result) bool { return r.args != list[0].args }) {
-		return nil
-	}
-	for _, r := range list {
-		if !taken.has(r.number) {
-			return numberOf(r.number)
+	var first, free *result
+	for _, r := range all {
+		switch {
+		case r.client != shown.Client, shown.By != "" && r.agent != shown.By, shown.Call != "" && r.call != shown.Call:
+			continue
+		case shown.Args != "" && !r.client && r.args != shown.Args:
+			continue
+		case shown.Args == "" && first != nil && r.args != first.args:
+			return nil
+		case first == nil:
+			first = r
+		}
+		if free == nil && !taken.has(r.number) {
+			free = r
+		}
+		if free != nil && shown.Args != "" {
+			break
 		}
 	}
-	return nil
+	if free == nil {
+		return nil
+	}
+	return numberOf(free.number)
 }
 
 // unexplained notes that a request shows a result that no row has.
