@@ -80,7 +80,7 @@ func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Cano
 // none.
 func latestReading(e entity.Canonical, name string) (eventID string) {
 	for _, seen := range e.Seen {
-		if _, has := seen.Attributes[name]; has && seen.Source.Reading() {
+		if _, has := seen.Attributes[name]; has && seen.Source.Proves() {
 			eventID = seen.EventID
 		}
 	}
@@ -131,6 +131,13 @@ func (l lookAt) call(eventID string) (Call, error) {
 		return Call{}, errors.New("was seen in a row that the record does not have")
 	case ended.Session() != l.of:
 		return Call{}, errors.New("was seen by an agent that ran as a tool, in a session of its own")
+	case ended.EventType == record.ToolResultRewritten:
+		if ended, ok, err = l.row(attributesOf(&ended).ADK.Of); err != nil {
+			return Call{}, err
+		}
+		if !ok || ended.EventType != record.ToolCompleted || ended.Session() != l.of {
+			return Call{}, errors.New("was seen in what a callback gave in the place of a result")
+		}
 	case ended.EventType != record.ToolCompleted && ended.EventType != record.ToolError:
 		return Call{}, fmt.Errorf("was seen in a row of type %s, not in the result of a tool", ended.EventType)
 	}
