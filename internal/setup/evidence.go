@@ -54,7 +54,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d record.Deci
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps = append(gaps, losses...)
+	gaps = append(gaps, store.LossSentences(losses)...)
 	// A gap stays, so the session can approve nothing any more.
 	for i := range gaps {
 		gaps[i] += ": start a new session"

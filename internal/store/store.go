@@ -62,9 +62,10 @@ type Store interface {
 	// Outline returns the rows of a session in order. It may leave out their payloads but the names of
 	// models and the numbers of tokens.
 	Outline(ctx context.Context, s record.Session) ([]record.Event, error)
-	// Losses says in sentences for people what of a session is known to be lost, none if nothing is. A row
-	// that was refused is lost; other handles know of it after the next Flush.
-	Losses(ctx context.Context, s record.Session) ([]string, error)
+	// Losses returns what of a session is known to be lost, none if nothing is: one loss for each run and
+	// cause, of at most [LossRuns] runs. A row that was refused is lost; other handles know of it after the
+	// next Flush.
+	Losses(ctx context.Context, s record.Session) ([]Loss, error)
 
 	// Session returns a session as it is now; false if it has no rows.
 	Session(ctx context.Context, s record.Session) (Session, bool, error)
@@ -73,10 +74,10 @@ type Store interface {
 	// Standings returns where sessions stand, in their order.
 	Standings(ctx context.Context, sessions []record.Session) ([]Standing, error)
 	// OpenRequests returns the sessions with a request for an approval that may be open at the time now,
-	// the one that expires first first, at most limit.
+	// the one that expires first first, at most limit, none if that is not positive.
 	OpenRequests(ctx context.Context, now time.Time, limit int) ([]record.Session, error)
 	// Requested returns the sessions with an approval whose id, or that of its confirmation, begins with
-	// prefix, the newest first, at most limit. Those are of one application or user that of has; its ID
+	// prefix, the newest first, at most limit, none if that is not positive. Those are of one application or user that of has; its ID
 	// says nothing.
 	Requested(ctx context.Context, of record.Session, prefix string, limit int) ([]record.Session, error)
 	// Summaries calls each with every session with rows, and with its summary if one holds at the time now.

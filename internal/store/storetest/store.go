@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 		{"Apart", testApart},
 		{"Duplicates", testDuplicates},
 		{"Refused", testRefused},
+		{"Losses", testLosses},
 		{"Values", testValues},
 		{"Row", testRow},
 		{"Waiting", testWaiting},
