@@ -56,14 +56,14 @@
 //
 // # Replication
 //
-// The rows of a journal can be sent elsewhere: an [Outbox] is the journal as one
-// destination sees it. The file remembers up to which row the destination has
+// The rows of a journal can be sent elsewhere: a [store.Outbox] is the journal
+// as one destination sees it. The file remembers up to which row the destination has
 // acknowledged them, never more, so that a row is sent at least once whatever happens
 // to the process that sends; the event id identifies a second copy. A lease in the file lets
 // one owner send at a time, also among processes. A row that a destination refuses for its
 // content is a dead letter. It keeps its session from being removed, and holds up no row.
 //
-// A destination that also gets the graphs of sessions has a second position: every [Trigger] up
+// A destination that also gets the graphs of sessions has a second position: every [store.Trigger] up
 // to it, a row after which a graph says something new, has had its graph brought there.
 //
 // # Processes

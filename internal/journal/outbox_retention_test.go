@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // wantListed checks which sessions are left, in any of the ways that keep them.
@@ -55,7 +56,7 @@ func TestRetentionWaitsForReplication(t *testing.T) {
 	sweep(t, j, cfg)
 	wantListed(t, j, 2, "c", "b")
 	// A row that was refused keeps its session, whatever the position.
-	advance(t, far, "y", 9, journal.DeadLetter{Seq: 5, Reason: "no"})
+	advance(t, far, "y", 9, store.DeadLetter{Seq: 5, Reason: "no"})
 	sweep(t, j, cfg)
 	wantListed(t, j, 1, "b")
 	for range 2 {
@@ -67,12 +68,12 @@ func TestRetentionWaitsForReplication(t *testing.T) {
 	}
 	// What comes later waits again, until its destination is forgotten.
 	recordRows(t, j, named("d"), 1)
-	advance(t, near, "x", 10, journal.DeadLetter{Seq: 10})
+	advance(t, near, "x", 10, store.DeadLetter{Seq: 10})
 	sweep(t, j, cfg)
 	wantListed(t, j, 1, "d")
-	for _, o := range []*journal.Outbox{near, far} {
+	for _, o := range []store.Outbox{near, far} {
 		wantListed(t, j, 1, "d")
-		owner := map[*journal.Outbox]string{near: "x", far: "y"}[o]
+		owner := map[store.Outbox]string{near: "x", far: "y"}[o]
 		if err := o.Release(t.Context(), owner); err != nil {
 			t.Fatal(err)
 		}

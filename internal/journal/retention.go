@@ -57,7 +57,7 @@ func (c *Config) checkRetention() error {
 //     for as long as a row would have kept the session;
 //   - one with an approval that is executing, and so in doubt;
 //   - one that was active within MinIdle;
-//   - one with a row that an [Outbox] has not acknowledged, or that is a dead letter;
+//   - one with a row that an outbox has not acknowledged, or that is a dead letter;
 //   - the session of an agent that ran as a tool of another session, as long as that one stays.
 //
 // If a removed session goes on, [Journal.Losses] says that its beginning is gone, and no approval can

@@ -19,10 +19,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Run tests an implementation of [store.Store]. open gives a function that opens one more handle on the
-// same data each time it is called, as another process does, and closes it with t.Cleanup. The data of
-// each call of open is fresh. Append has room for 2,000 rows.
-func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
+// Run tests an implementation of [store.Store].
+func Run(t *testing.T, h Harness) {
+	open := h.Open
 	t.Run("Ledger", func(t *testing.T) {
 		RunLedger(t, func(t *testing.T) safety.Ledger { return open(t)().Ledger() })
 	})
