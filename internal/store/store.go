@@ -29,6 +29,16 @@ var (
 // several processes, see each other's committed work. After Close the methods, and those of the ledger,
 // return an [ErrClosed], where they return an error. When their context has ended, they return its cause;
 // Flush and Import may return nil instead, if the rows are committed. The caller must not change what they return.
+//
+// A store may remove old rows by retention. It removes all rows of a session, and all of them stay of
+//
+//   - a session with an approval that is pending, approved or permitted, until that has expired, or one that is
+//     executing;
+//   - a session with a row that a destination has not acknowledged, or that is a dead letter, see [Outbox];
+//   - the session of an agent that ran as a tool of another session, as long as that one stays.
+//
+// Approvals stay, and so does what Losses says: how many rows were removed. Session does not find the session
+// any more. If it goes on, it has the new rows alone, and no number is given again.
 type Store interface {
 	// Name describes the store, for people: "journal contextgraph.db".
 	Name() string

@@ -57,6 +57,9 @@ func Run(t *testing.T, h Harness) {
 			test.run(t, a, b)
 		})
 	}
+	if h.Remove != nil {
+		t.Run("Retention", func(t *testing.T) { testRetention(t, h) })
+	}
 	t.Run("Random", func(t *testing.T) {
 		testRandom(t, func(t *testing.T) (a, b store.Store) { return handles(t, open) })
 	})
