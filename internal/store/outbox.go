@@ -46,12 +46,14 @@ type Publisher interface {
 // that does not change.
 //
 // The place of a row among all rows is its position, which Rows puts in its Seq. Positions are ordered and
-// say nothing else; 0 is before all rows. The positions of one handle may mean nothing to another one. A
-// store whose numbers are given in the order of commits uses them as positions, and remembers one of them
-// for a destination. Others cannot: whoever has read up to a number would pass over a smaller one that is
-// committed later. Such a store remembers by session up to which row the destination has it. A handle
-// gives positions to rows when it finds them, and Advance notes for each session the last row up to the
-// position.
+// say nothing else; 0 is before all rows, and a number between two positions stands for the first of them.
+// The positions of one handle may mean nothing to another one.
+//
+// A store whose numbers are given in the order of commits uses them as positions, and remembers one of them
+// for a destination. Another store cannot: whoever has read up to a number would pass over a smaller one
+// that is committed later. Such a store remembers by session up to which row the destination has it. A
+// handle gives positions to rows when it finds them, and Advance notes for each session the last row up to
+// the position.
 //
 // All methods may be called concurrently. They return an [ErrClosed] after the store is closed.
 type Outbox interface {
