@@ -171,12 +171,17 @@ func keepForDestinations(k keeper) {
 	for _, s := range []sender{near, far, graphs} {
 		s.acquire()
 	}
+	held := func(after time.Duration, want ...record.Session) {
+		k.t.Helper()
+		k.left(after, want...)
+		wantSame(k.t, "how many wait for destinations", nil, len(want), k.a.Stats().HeldSessions)
+	}
 	for n := range 6 {
 		k.put(of(fmt.Sprint("s", n/2)), fmt.Sprint("r", n), 2*day)
 	}
 	refused := of("refused")
 	k.put(refused, "r", 2*day)
-	k.left(0, of("s0"), of("s1"), of("s2"), refused)
+	held(0, of("s0"), of("s1"), of("s2"), refused)
 	rows := far.rows(0, 99)
 	last := rows[6].Seq
 	near.advance(near.rows(0, 99)[6].Seq)
@@ -193,19 +198,19 @@ func keepForDestinations(k keeper) {
 			dead = []store.DeadLetter{{Seq: e.Seq, Reason: "no"}}
 		}
 		far.advance(e.Seq, dead...)
-		k.left(0, want...)
+		held(0, want...)
 	}
-	k.left(365*day, refused)
+	held(365*day, refused)
 	n, err := far.Discard(k.t.Context(), []string{rows[6].EventID})
 	wantSame(k.t, "discarded", err, 1, n)
-	k.left(0)
+	held(0)
 	k.put(refused, "more", 2*day) // what comes later waits again, until nobody sends
 	for _, s := range []sender{graphs, near, far} {
-		k.left(0, refused)
+		held(0, refused)
 		wantErr(k.t, "Release", s.Release(k.t.Context(), s.owner), nil)
 		if s != graphs {
 			wantErr(k.t, "Forget", s.Forget(k.t.Context()), nil)
 		}
 	}
-	k.left(0)
+	held(0)
 }
