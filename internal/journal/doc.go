@@ -34,7 +34,7 @@
 // # Books
 //
 // A row that is not stored is counted with a reason in [Stats] and, by session, in
-// [Journal.Lost] and [Journal.Losses]. The next commit writes the number of each session to
+// [Journal.Lost] and [Journal.Losses]. The next commit writes the number of each run to
 // the file, so that Losses knows it after the end of the process, and in other processes. At
 // any time each accepted row is stored, a duplicate, queued or counted as lost:
 // [Stats.Unaccounted] is 0.
