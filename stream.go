@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -30,10 +30,11 @@ func (in *Instance) connect(ctx context.Context) error {
 	if in.code.open == nil {
 		return errNoClient
 	}
-	if in.journal == nil {
+	publisher, publishes := in.store.(store.Publisher)
+	if !publishes {
 		return fmt.Errorf("contextgraph: %s cannot stream to BigQuery: use a journal, or remove the section bigquery", in.store.Name())
 	}
-	host := warehouse.Host{Journal: in.journal, Sessions: in.sessions, Logger: in.log, Now: in.code.Now}
+	host := warehouse.Host{Journal: publisher, Sessions: in.sessions, Logger: in.log, Now: in.code.Now}
 	if in.parts != nil {
 		host.Parts = warehouse.Parts{Store: in.parts, Connection: in.cfg.Record.Artifacts.Connection}
 	}
@@ -56,7 +57,7 @@ func (in *Instance) destinations() ([]string, error) {
 	}
 	to := names.Destination()
 	if *in.cfg.BigQuery.Graph.Sync {
-		return []string{to, journal.GraphDestination(to)}, nil
+		return []string{to, store.GraphDestination(to)}, nil
 	}
 	return []string{to}, nil
 }

@@ -95,13 +95,13 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 
 // withoutRow returns the results that requests showed up to a row and no row has.
 func (s *Session) withoutRow(upTo int64) (list []schema.Shown) {
-	for shown, row := range s.noRow {
-		if row <= upTo {
+	for shown, of := range s.noRow {
+		if of.shown <= upTo && (of.given == 0 || of.given > upTo) {
 			list = append(list, shown)
 		}
 	}
 	slices.SortFunc(list, func(a, b schema.Shown) int {
-		return cmp.Or(cmp.Compare(s.noRow[a], s.noRow[b]), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call),
+		return cmp.Or(cmp.Compare(s.noRow[a].shown, s.noRow[b].shown), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call),
 			cmp.Compare(a.Args, b.Args), cmp.Compare(a.Result, b.Result))
 	})
 	return list

@@ -103,16 +103,23 @@ func (s *Session) unexplained(row int64, shown *schema.Shown) {
 	key := *shown
 	key.By, key.Client = "", false
 	if s.noRow == nil {
-		s.noRow = make(map[schema.Shown]int64)
+		s.noRow = make(map[schema.Shown]*noRow)
 	}
-	if _, known := s.noRow[key]; !known {
-		s.noRow[key] = row
+	if s.noRow[key] == nil {
+		s.noRow[key] = &noRow{shown: row}
+		s.bytes += sizeOfOutput
 	}
 }
 
+// noRow is a result that a request showed before a row had it: the rows that show it, and that have it, 0 if none
+// has.
+type noRow struct{ shown, given int64 }
+
 // explained notes that a row has the value of a result that a request showed.
 func (s *Session) explained(r *result) {
-	delete(s.noRow, schema.Shown{Tool: r.tool, Call: r.call, Args: r.args, Result: r.digest})
+	if of := s.noRow[schema.Shown{Tool: r.tool, Call: r.call, Args: r.args, Result: r.digest}]; of != nil && of.given == 0 {
+		of.given = r.row
+	}
 }
 
 // gave adds what a step gave.

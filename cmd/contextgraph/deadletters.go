@@ -14,8 +14,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -149,7 +149,7 @@ func (a *app) deadLetters(ctx context.Context, cfg config.Config, f deadLetterFl
 }
 
 // whole puts whole event ids in the place of their beginnings. Any other text stays as it is.
-func (f *deadLetterFlags) whole(ctx context.Context, o *journal.Outbox) error {
+func (f *deadLetterFlags) whole(ctx context.Context, o store.Outbox) error {
 	var ids []*string
 	for i := range f.events {
 		ids = append(ids, &f.events[i])
@@ -169,7 +169,7 @@ func (f *deadLetterFlags) whole(ctx context.Context, o *journal.Outbox) error {
 		return err
 	}
 	for _, id := range ids {
-		switch found := inspect.Named(letters, *id, func(l journal.DeadLetter) string { return l.EventID }); {
+		switch found := inspect.Named(letters, *id, func(l store.DeadLetter) string { return l.EventID }); {
 		case len(found) == 1:
 			*id = found[0].EventID
 		case len(found) > 1 && found[0].EventID != *id:
@@ -180,13 +180,13 @@ func (f *deadLetterFlags) whole(ctx context.Context, o *journal.Outbox) error {
 }
 
 // resend sends the rows with the event ids again; none stands for all.
-func (a *app) resend(ctx context.Context, cfg config.Config, j *journal.Journal, events []string) error {
+func (a *app) resend(ctx context.Context, cfg config.Config, j store.Publisher, events []string) error {
 	d, err := a.dataset(ctx, cfg.BigQuery)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	o := bigquery.ResendOptions{EventIDs: events, Refused: func(l journal.DeadLetter) {
+	o := bigquery.ResendOptions{EventIDs: events, Refused: func(l store.DeadLetter) {
 		a.say("%s: refused again: %s: %s", l.EventID, l.Code, l.Reason)
 	}}
 	parts, err := setup.OpenParts(ctx, cfg, slog.New(slog.DiscardHandler))
@@ -214,7 +214,7 @@ func (a *app) resend(ctx context.Context, cfg config.Config, j *journal.Journal,
 }
 
 // discard gives up the dead letters with the event ids; none stands for all.
-func (a *app) discard(ctx context.Context, j *journal.Journal, o *journal.Outbox, events []string) error {
+func (a *app) discard(ctx context.Context, j store.Publisher, o store.Outbox, events []string) error {
 	if len(events) > 0 {
 		n, err := o.Discard(ctx, events)
 		if err != nil {
@@ -265,14 +265,14 @@ func unique(ids []string) map[string]bool {
 }
 
 // forget gives up the destination.
-func (a *app) forget(ctx context.Context, o *journal.Outbox) error {
+func (a *app) forget(ctx context.Context, o store.Outbox) error {
 	l, err := o.Backlog(ctx)
 	if err != nil {
 		return err
 	}
 	err = o.Forget(ctx)
 	switch {
-	case errors.Is(err, journal.ErrLeased):
+	case errors.Is(err, store.ErrLeased):
 		return fmt.Errorf("a program streams to it: end the program, or take the dataset out of its configuration, and wait until the lease is over: %w", err)
 	case err != nil:
 		return err

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -26,7 +26,7 @@ type letterJSON struct {
 	Reason    string         `json:"reason"`
 }
 
-func newLetterJSON(l journal.DeadLetter) letterJSON {
+func newLetterJSON(l store.DeadLetter) letterJSON {
 	return letterJSON{
 		Seq: l.Seq, EventID: l.EventID, At: l.At.UTC(), Session: l.Session, EventType: l.EventType,
 		Bytes: l.Bytes, Code: l.Code, Reason: l.Reason,
@@ -70,7 +70,7 @@ func newRowJSON(e *record.Event) rowJSON {
 }
 
 // listDeadLetters prints what is refused.
-func (a *app) listDeadLetters(ctx context.Context, o *journal.Outbox, f deadLetterFlags) error {
+func (a *app) listDeadLetters(ctx context.Context, o store.Outbox, f deadLetterFlags) error {
 	letters, err := o.DeadLetters(ctx, f.limit)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func letterTable(t *table, letters []letterJSON, most int) {
 }
 
 // showDeadLetter prints one row and the server's words about it.
-func (a *app) showDeadLetter(ctx context.Context, o *journal.Outbox, id string) error {
+func (a *app) showDeadLetter(ctx context.Context, o store.Outbox, id string) error {
 	row, err := findDeadRow(ctx, o, id)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ const (
 )
 
 // findDeadRow returns the row of a dead letter.
-func findDeadRow(ctx context.Context, o *journal.Outbox, id string) (*record.Event, error) {
+func findDeadRow(ctx context.Context, o store.Outbox, id string) (*record.Event, error) {
 	for after := int64(0); ; {
 		rows, err := o.DeadRows(ctx, after, deadRows, deadBytes)
 		switch {
@@ -166,6 +166,6 @@ func findDeadRow(ctx context.Context, o *journal.Outbox, id string) (*record.Eve
 	}
 }
 
-func noDeadLetter(o *journal.Outbox, id string) error {
+func noDeadLetter(o store.Outbox, id string) error {
 	return fmt.Errorf("%s has no dead letter with the event id %q", o.Destination(), id)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -31,7 +32,7 @@ func refusedRows(t *testing.T, count, dead int) (release func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var letters []journal.DeadLetter
+	var letters []store.DeadLetter
 	for i := range count {
 		j.Append(record.Event{
 			Timestamp: time.Date(2026, 11, 1, 10, 0, i, 0, time.UTC).UnixMicro(), EventID: rowID(i), EventType: record.UserMessageReceived,
@@ -39,7 +40,7 @@ func refusedRows(t *testing.T, count, dead int) (release func()) {
 			Content: []byte(`{"text":"<b>5 > 3</b>"}`), Attributes: []byte(`{"broken`),
 		})
 		if i < dead {
-			letters = append(letters, journal.DeadLetter{
+			letters = append(letters, store.DeadLetter{
 				Seq: int64(i + 1), Bytes: 100 + i, Code: "FIELDS_ERROR", At: time.Date(2026, 11, 2, 10, 0, i, 0, time.UTC),
 				Reason: "row says \x1b[2J\n" + strings.Repeat("too much ", 20) + "in the end",
 			})

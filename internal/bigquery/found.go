@@ -13,14 +13,14 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // StoreFound stores in a journal what models found in rows of a session that it has, as rows of their
 // own. A row that it has is not stored again. It returns the number of entities in rows that the
 // journal has.
-func StoreFound(ctx context.Context, j *journal.Journal, s record.Session, found []entity.Entity) (n int, err error) {
+func StoreFound(ctx context.Context, j store.Store, s record.Session, found []entity.Entity) (n int, err error) {
 	about := make(map[string]record.Event)
 	for _, e := range found {
 		if _, known := about[e.EventID]; known {

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -40,8 +40,8 @@ const (
 
 // GraphSyncerConfig is what a [GraphSyncer] works with. All fields but Poll are required.
 type GraphSyncerConfig struct {
-	// Journal has the rows, and Destination names where they go, as in [journal.Journal.Outbox].
-	Journal     *journal.Journal
+	// Journal has the rows, and Destination names where they go, as in its Outbox.
+	Journal     store.Publisher
 	Destination string
 	// Sync brings the graph of one session. Its error may wrap [warehouse.ErrNoRows], or be a
 	// [replicate.Error] that refuses the rows: then the session is passed over. With any other error
@@ -57,13 +57,13 @@ type GraphSyncerConfig struct {
 }
 
 // GraphSyncer brings the graphs of sessions to a dataset in the background, one after another: of
-// those with a [journal.Trigger] behind the position of the graphs, once their rows are
+// those with a [store.Trigger] behind the position of the graphs, once their rows are
 // acknowledged. The position moves when they are there, so that a process that dies loses none, and
 // may bring one twice. Of several processes with one journal, one works at a time. Its methods are
 // safe for concurrent use; the caller closes it.
 type GraphSyncer struct {
 	cfg          GraphSyncerConfig
-	rows, graphs *journal.Outbox
+	rows, graphs store.Outbox
 	owner        string
 	// life is the context of all that the goroutine does; end ends it.
 	life context.Context
@@ -205,28 +205,21 @@ func (g *GraphSyncer) look(ctx context.Context) {
 // round brings the graphs after the first triggers behind the position and moves it, and reports
 // whether there are more triggers.
 func (g *GraphSyncer) round(ctx context.Context, last bool) (more bool, err error) {
-	through, err := g.rows.Position(ctx)
+	at, err := g.graphs.Position(ctx)
 	if err != nil {
 		return false, err
 	}
-	at, err := g.graphs.Position(ctx)
-	if err != nil || through <= at {
-		return false, err
-	}
-	triggers, err := g.cfg.Journal.Triggers(ctx, at, through, graphBatch)
-	if err != nil || len(triggers) == 0 && !last && time.Since(g.moved) < graphMove {
+	triggers, through, err := g.graphs.Triggers(ctx, at, graphBatch)
+	if err != nil || through == at || len(triggers) == 0 && !last && time.Since(g.moved) < graphMove {
 		return false, err
 	}
 	switch err := g.lease(ctx, at); {
-	case errors.Is(err, journal.ErrLeased), errors.Is(err, journal.ErrLeaseLost):
+	case errors.Is(err, store.ErrLeased), errors.Is(err, store.ErrLeaseLost):
 		return false, nil // another process brings them
 	case err != nil:
 		return false, err
 	}
 	defer g.release(ctx)
-	if more = len(triggers) == graphBatch; more {
-		through = triggers[graphBatch-1].Seq
-	}
 	if err := g.sessions(ctx, at, triggers); err != nil {
 		return false, err
 	}
@@ -235,11 +228,11 @@ func (g *GraphSyncer) round(ctx context.Context, last bool) (more bool, err erro
 	}
 	g.moved = time.Now()
 	clear(g.brought)
-	return more, nil
+	return len(triggers) == graphBatch, nil
 }
 
 // sessions brings each session of the triggers once.
-func (g *GraphSyncer) sessions(ctx context.Context, at int64, triggers []journal.Trigger) error {
+func (g *GraphSyncer) sessions(ctx context.Context, at int64, triggers []store.Trigger) error {
 	newest := make(map[record.Session]int64)
 	for _, t := range triggers {
 		newest[t.Session] = t.Seq
@@ -288,19 +281,19 @@ func (g *GraphSyncer) session(ctx context.Context, s record.Session) error {
 	return nil
 }
 
-// lease takes the lease, or renews it. The error is a [journal.ErrLeased] where another process has
-// it, and a [journal.ErrLeaseLost] where one has moved the position from where it was read.
+// lease takes the lease, or renews it. The error is a [store.ErrLeased] where another process has
+// it, and a [store.ErrLeaseLost] where one has moved the position from where it was read.
 func (g *GraphSyncer) lease(ctx context.Context, at int64) error {
 	now, err := g.graphs.Acquire(ctx, g.owner, replicate.DefaultLeaseTTL)
 	g.mu.Lock()
-	g.other = errors.Is(err, journal.ErrLeased)
+	g.other = errors.Is(err, store.ErrLeased)
 	g.mu.Unlock()
 	switch {
 	case err != nil:
 		return err
 	case now != at:
 		g.release(ctx)
-		return journal.ErrLeaseLost
+		return store.ErrLeaseLost
 	}
 	g.leased = time.Now()
 	return nil

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -48,7 +48,7 @@ const destination = "bigquery:my-project.agents.agent_events"
 func newApprovals(t *testing.T) *approvals {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{
-		Journal: config.Journal{Path: journaltest.Path(t)}, Destinations: []string{destination, journal.GraphDestination(destination)},
+		Journal: config.Journal{Path: journaltest.Path(t)}, Destinations: []string{destination, store.GraphDestination(destination)},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -442,7 +442,7 @@ func TestGraphSyncerClose(t *testing.T) {
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if triggers, err := a.Triggers(t.Context(), a.at(), math.MaxInt64, 10); err != nil || len(triggers) > 0 {
+		if triggers, _, err := a.Outbox(destination).Graphs().Triggers(t.Context(), a.at(), 10); err != nil || len(triggers) > 0 {
 			t.Errorf("%d triggers are left, %v", len(triggers), err)
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -24,7 +24,7 @@ type ResendOptions struct {
 	EventIDs []string
 	// Refused is called for each row that was refused again, with the words of the
 	// server this time, from the goroutine of Resend. May be nil.
-	Refused func(journal.DeadLetter)
+	Refused func(store.DeadLetter)
 	// Parts takes the payloads of rows that are too large.
 	Parts warehouse.Parts
 }
@@ -68,7 +68,7 @@ const (
 // rows until somebody does what the error says (a [replicate.Error] of class
 // [replicate.ClassPermanent]), or when ctx ends. Letters of rows that are not
 // acknowledged stay.
-func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOptions) (ResendReport, error) {
+func (d *Dataset) Resend(ctx context.Context, j store.Publisher, o ResendOptions) (ResendReport, error) {
 	r := &resend{
 		appender: appender{target: d.Target(), timeout: d.ackTimeout},
 		now:      d.now, outbox: j.Outbox(d.names.Destination()), rows: streamed{d.cfg.PayloadColumnDenylist, o.Parts}, refused: o.Refused,
@@ -96,12 +96,12 @@ func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOption
 type resend struct {
 	appender
 	now     func() time.Time
-	outbox  *journal.Outbox
+	outbox  store.Outbox
 	rows    streamed
-	refused func(journal.DeadLetter)
+	refused func(store.DeadLetter)
 	wanted  map[string]bool // those that were not found yet; nil: every row
 
-	again  []journal.DeadLetter // refused, and not stored yet
+	again  []store.DeadLetter // refused, and not stored yet
 	report ResendReport
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 )
 
@@ -44,7 +45,7 @@ func newDataset(t testing.TB, server *writefake.Server, mod func(*config.BigQuer
 
 // refusedBefore makes every row of j a dead letter of d, of somebody who streams on: the
 // lease is taken.
-func refusedBefore(t testing.TB, j *journal.Journal, d *bigquery.Dataset) *journal.Outbox {
+func refusedBefore(t testing.TB, j *journal.Journal, d *bigquery.Dataset) store.Outbox {
 	t.Helper()
 	o := j.Outbox(d.Names().Destination())
 	if _, err := o.Acquire(t.Context(), "somebody", time.Hour); err != nil {
@@ -54,9 +55,9 @@ func refusedBefore(t testing.TB, j *journal.Journal, d *bigquery.Dataset) *journ
 	if err != nil {
 		t.Fatal(err)
 	}
-	var letters []journal.DeadLetter
+	var letters []store.DeadLetter
 	for seq := int64(1); seq <= last; seq++ {
-		letters = append(letters, journal.DeadLetter{Seq: seq, Bytes: 1, Code: "FIELDS_ERROR", Reason: "no such column"})
+		letters = append(letters, store.DeadLetter{Seq: seq, Bytes: 1, Code: "FIELDS_ERROR", Reason: "no such column"})
 	}
 	if err := o.Advance(t.Context(), "somebody", last, letters); err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func refusedBefore(t testing.TB, j *journal.Journal, d *bigquery.Dataset) *journ
 }
 
 // left returns the event ids of the dead letters of o.
-func left(t testing.TB, o *journal.Outbox) []string {
+func left(t testing.TB, o store.Outbox) []string {
 	t.Helper()
 	letters, err := o.DeadLetters(t.Context(), 10_000)
 	if err != nil {
@@ -142,8 +143,8 @@ func TestResend(t *testing.T) {
 		j := newJournal(t, count, 100)
 		d := newDataset(t, server, nil)
 		o := refusedBefore(t, j, d)
-		var words []journal.DeadLetter
-		report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{EventIDs: tt.ids, Refused: func(l journal.DeadLetter) { words = append(words, l) }})
+		var words []store.DeadLetter
+		report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{EventIDs: tt.ids, Refused: func(l store.DeadLetter) { words = append(words, l) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestResend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored = slices.DeleteFunc(stored, func(l journal.DeadLetter) bool { return l.Reason == "no such column" })
+		stored = slices.DeleteFunc(stored, func(l store.DeadLetter) bool { return l.Reason == "no such column" })
 		for i := range words {
 			words[i].At = words[i].At.UTC().Truncate(time.Microsecond)
 		}
@@ -301,7 +302,7 @@ func TestResendTooLarge(t *testing.T) {
 	d := newDataset(t, server, nil)
 	o := refusedBefore(t, j, d)
 	var words []string
-	report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{Refused: func(l journal.DeadLetter) { words = append(words, l.Code+": "+l.Reason) }})
+	report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{Refused: func(l store.DeadLetter) { words = append(words, l.Code+": "+l.Reason) }})
 	if err != nil || report.Acknowledged != 2 || report.Refused != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -338,13 +339,13 @@ func TestResendLeavesNewLetters(t *testing.T) {
 		added++
 		return writefake.Failed(codes.InvalidArgument, "no")
 	})
-	report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{Refused: func(journal.DeadLetter) {
+	report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{Refused: func(store.DeadLetter) {
 		if !j.Append(newEvent(added, 100)) || j.Flush(context.Background()) != nil {
 			t.Error("the row was not stored")
 		}
 		last := int64(added + 1)
-		letter := journal.DeadLetter{Seq: last, Reason: "a new one"}
-		if err := o.Advance(context.Background(), "somebody", last, []journal.DeadLetter{letter}); err != nil {
+		letter := store.DeadLetter{Seq: last, Reason: "a new one"}
+		if err := o.Advance(context.Background(), "somebody", last, []store.DeadLetter{letter}); err != nil {
 			t.Error(err)
 		}
 	}})

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -62,7 +63,8 @@ func BenchmarkStreamAppend(b *testing.B) {
 
 // memory is a source without a disk, for the throughput of what comes after it.
 type memory struct {
-	events []record.Event // Seq is the index and one
+	store.Outbox                // nil: nobody calls the rest
+	events       []record.Event // Seq is the index and one
 
 	mu     sync.Mutex
 	cursor int64
@@ -89,17 +91,17 @@ func (m *memory) Rows(_ context.Context, after int64, maxRows int, maxBytes int6
 	return slices.Clone(rows), nil // they are the caller's
 }
 
-func (m *memory) Advance(_ context.Context, _ string, to int64, _ []journal.DeadLetter) error {
+func (m *memory) Advance(_ context.Context, _ string, to int64, _ []store.DeadLetter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cursor = to
 	return nil
 }
 
-func (m *memory) Backlog(context.Context) (journal.Backlog, error) {
+func (m *memory) Backlog(context.Context) (store.Backlog, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return journal.Backlog{Rows: int64(len(m.events)) - m.cursor, First: m.cursor + 1}, nil
+	return store.Backlog{Rows: int64(len(m.events)) - m.cursor, First: m.cursor + 1}, nil
 }
 
 func (m *memory) LastSeq(context.Context) (int64, error) { return int64(len(m.events)), nil }
@@ -139,7 +141,7 @@ func BenchmarkStream(b *testing.B) {
 			for b.Loop() {
 				server := newServer(b, writefake.Options{DropRows: true})
 				server.Schedule(func(writefake.Request) writefake.Answer { return writefake.Answer{Delay: bench.delay} })
-				var source replicate.Source = &memory{events: events}
+				var source store.Outbox = &memory{events: events}
 				if j != nil {
 					source = j.Outbox("bigquery:" + server.Addr())
 				}

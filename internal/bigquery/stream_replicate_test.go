@@ -26,6 +26,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -63,7 +64,7 @@ func newJournal(t testing.TB, count, payload int) *journal.Journal {
 // outbox is a source that fails from a crash on, and checks the books: the cursor never
 // passes a row that is not in the table of the server and no dead letter.
 type outbox struct {
-	replicate.Source
+	store.Outbox
 	t      testing.TB
 	server *writefake.Server
 	events []record.Event // by Seq, from 1
@@ -82,9 +83,9 @@ var errCrashed = errors.New("the process has crashed")
 
 func newOutbox(t testing.TB, j *journal.Journal, server *writefake.Server) *outbox {
 	t.Helper()
-	o := &outbox{Source: j.Outbox("bigquery:my-project.agents.agent_events"), t: t, server: server, refuse: none, dead: make(map[string]string)}
+	o := &outbox{Outbox: j.Outbox("bigquery:my-project.agents.agent_events"), t: t, server: server, refuse: none, dead: make(map[string]string)}
 	for {
-		rows, err := o.Source.Rows(t.Context(), int64(len(o.events)), 1000, 1<<30)
+		rows, err := o.Outbox.Rows(t.Context(), int64(len(o.events)), 1000, 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func (o *outbox) Acquire(ctx context.Context, _ string, ttl time.Duration) (int6
 	if o.crashed {
 		return 0, errCrashed
 	}
-	return o.Source.Acquire(ctx, lessee, ttl)
+	return o.Outbox.Acquire(ctx, lessee, ttl)
 }
 
 func (o *outbox) Release(ctx context.Context, _ string) error {
@@ -116,7 +117,7 @@ func (o *outbox) Release(ctx context.Context, _ string) error {
 	if o.crashed {
 		return errCrashed
 	}
-	return o.Source.Release(ctx, lessee)
+	return o.Outbox.Release(ctx, lessee)
 }
 
 func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
@@ -125,7 +126,7 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	if o.crashed {
 		return nil, errCrashed
 	}
-	rows, err := o.Source.Rows(ctx, after, maxRows, maxBytes)
+	rows, err := o.Outbox.Rows(ctx, after, maxRows, maxBytes)
 	if len(rows) > 0 {
 		o.handed = rows[len(rows)-1].Seq
 		held := 0
@@ -139,7 +140,7 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	return rows, err
 }
 
-func (o *outbox) Advance(ctx context.Context, _ string, to int64, dead []journal.DeadLetter) error {
+func (o *outbox) Advance(ctx context.Context, _ string, to int64, dead []store.DeadLetter) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.crashed {
@@ -154,7 +155,7 @@ func (o *outbox) Advance(ctx context.Context, _ string, to int64, dead []journal
 			o.t.Errorf("the cursor passes row %d, which is neither in the table nor a dead letter", seq)
 		}
 	}
-	if err := o.Source.Advance(ctx, lessee, to, dead); err != nil {
+	if err := o.Outbox.Advance(ctx, lessee, to, dead); err != nil {
 		return err
 	}
 	o.cursor = max(o.cursor, to)

@@ -18,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -31,13 +32,13 @@ type streamed struct {
 
 // preparedSource is a source whose rows are those that go to the dataset.
 type preparedSource struct {
-	replicate.Source
+	store.Outbox
 	streamed
 }
 
-// Rows implements [replicate.Source].
+// Rows implements [store.Outbox].
 func (s preparedSource) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
-	events, err := s.Source.Rows(ctx, after, maxRows, maxBytes)
+	events, err := s.Outbox.Rows(ctx, after, maxRows, maxBytes)
 	for i := range events {
 		s.prepare(&events[i])
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -98,7 +98,7 @@ func (w *GraphWriter) Close() { w.disconnect() }
 // JournalGraph makes the graph that a journal has of a session. Its version is the number of the last
 // row, so the graph of more rows is newer. The error wraps [warehouse.ErrNoRows] when the journal has
 // no rows of the session.
-func JournalGraph(ctx context.Context, j *journal.Journal, sessions *graphsync.Sessions, s record.Session) (warehouse.SessionGraph, error) {
+func JournalGraph(ctx context.Context, j store.Publisher, sessions *graphsync.Sessions, s record.Session) (warehouse.SessionGraph, error) {
 	folded, err := sessions.Fold(ctx, s)
 	if err != nil {
 		return warehouse.SessionGraph{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -88,7 +89,7 @@ func Gaps(t testing.TB, j *journal.Journal, s record.Session) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(graphsync.RunGaps(graphsync.Fold(nil, rows).Runs(), nil), losses...)
+	return append(graphsync.RunGaps(graphsync.Fold(nil, rows).Runs(), nil), store.LossSentences(losses)...)
 }
 
 // Journal returns the journal of the harness, opened a second time.

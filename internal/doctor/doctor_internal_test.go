@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 var now = time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC)
@@ -48,10 +49,10 @@ func TestExamineDestination(t *testing.T) {
 		text string
 	}{
 		"all sent": {journal.Destination{Name: "d"}, []Level{OK}, "every row"},
-		"a while":  {journal.Destination{Name: "d", Backlog: journal.Backlog{Rows: 3, Oldest: now.Add(-time.Minute)}}, []Level{Note}, "nobody sends"},
-		"long": {journal.Destination{Name: "d", LeasedUntil: now.Add(time.Minute), Backlog: journal.Backlog{Rows: 3, Oldest: now.Add(-time.Hour), DeadLetters: 2}},
+		"a while":  {journal.Destination{Name: "d", Backlog: store.Backlog{Rows: 3, Oldest: now.Add(-time.Minute)}}, []Level{Note}, "nobody sends"},
+		"long": {journal.Destination{Name: "d", LeasedUntil: now.Add(time.Minute), Backlog: store.Backlog{Rows: 3, Oldest: now.Add(-time.Hour), DeadLetters: 2}},
 			[]Level{Warning, Warning}, "somebody sends"},
-		"graphs": {journal.Destination{Name: "d", Backlog: journal.Backlog{Graphs: 2}}, []Level{OK, Note}, "every row"},
+		"graphs": {journal.Destination{Name: "d", Backlog: store.Backlog{Graphs: 2}}, []Level{OK, Note}, "every row"},
 	} {
 		x := at()
 		x.destination(test.d)

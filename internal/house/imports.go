@@ -85,13 +85,13 @@ func rules() []rule {
 		// BigQuery.
 		{
 			pkg:     "internal/warehouse",
-			imports: "config entity graphsync internal/journal internal/schema internal/schema/contract internal/text record",
+			imports: "config entity graphsync internal/schema internal/schema/contract internal/store internal/text record",
 			link:    outside,
 		},
-		{pkg: "internal/replicate", imports: "internal/journal internal/ratelog internal/schema/wire internal/store internal/text record", link: outside},
+		{pkg: "internal/replicate", imports: "internal/ratelog internal/schema/wire internal/store internal/text record", link: outside},
 		{
 			pkg:     "internal/bigquery",
-			imports: "bqstream/ask config entity graphsync internal/inspect internal/journal internal/ratelog internal/replicate internal/schema/wire internal/text internal/warehouse record",
+			imports: "bqstream/ask config entity graphsync internal/inspect internal/ratelog internal/replicate internal/schema/wire internal/store internal/text internal/warehouse record",
 			link:    adk,
 		},
 

@@ -101,7 +101,7 @@ func (s *journalSource) gaps(ctx context.Context, key record.Session, of *graphs
 	if err != nil {
 		return nil, err
 	}
-	return append(graphsync.RunGaps(of.Runs(), live), losses...), nil
+	return append(graphsync.RunGaps(of.Runs(), live), store.LossSentences(losses)...), nil
 }
 
 // rules returns the rules that the latest approval of a session was asked under. Where there is none,

@@ -227,7 +227,7 @@ func (r *random) lose() {
 	}
 	s := list[r.IntN(len(list))].Session
 	number := fmt.Sprintf("(SELECT number FROM sessions WHERE app_name = '%s' AND user_id = '%s' AND session_id = '%s')", s.App, s.User, s.ID)
-	alter(r, r.path, "INSERT INTO lost_rows VALUES ("+number+", 1) ON CONFLICT (session) DO UPDATE SET rows = rows + 1")
+	alter(r, r.path, "INSERT INTO lost_rows VALUES ("+number+", '', 1) ON CONFLICT DO UPDATE SET rows = rows + 1")
 	alter(r, r.path, "DELETE FROM summaries WHERE session = "+number)
 }
 

@@ -23,79 +23,32 @@ func calling(e record.Event, child record.Session) record.Event {
 	return e
 }
 
-// TestRetentionKeepsWhatAParentRestsOn removes sessions that ran for others: child for
-// parent, grandchild for child.
-func TestRetentionKeepsWhatAParentRestsOn(t *testing.T) {
-	parent, child, grandchild := record.Session(openApproval(1).Session), named("child"), named("grandchild")
-	type parents = map[record.Session]record.Session
-	for name, tt := range map[string]struct {
-		age     time.Duration // of the parent
-		open    bool          // it has an open approval
-		parents parents
-		cfg     config.Retention
-		kept    []record.Session
-	}{
-		"the parent is active": {
-			time.Hour, false, parents{child: parent}, config.Retention{MaxAge: day}, []record.Session{parent, child},
-		},
-		"the parent is active, and so is a child of the child": {
-			time.Hour, false, parents{child: parent, grandchild: child}, config.Retention{MaxAge: day},
-			[]record.Session{parent, child, grandchild},
-		},
-		"the parent has an open approval": {
-			8 * day, true, parents{child: parent, grandchild: child}, config.Retention{MaxAge: day},
-			[]record.Session{parent, child, grandchild},
-		},
-		"the parent has an open approval, the file is large": {
-			8 * day, true, parents{child: parent}, config.Retention{MaxSize: 1}, []record.Session{parent, child},
-		},
-		"the parent is old": {
-			8 * day, false, parents{child: parent, grandchild: child}, config.Retention{MaxAge: day}, nil,
-		},
-		"nobody is named": {
-			time.Hour, true, nil, config.Retention{MaxAge: day}, []record.Session{parent},
-		},
-		"the child is of another user": {
-			time.Hour, false, parents{{App: child.App, User: "bob", ID: child.ID}: parent}, config.Retention{MaxAge: day},
-			[]record.Session{parent},
-		},
-		"a session names itself": {
-			8 * day, false, parents{parent: parent, child: child}, config.Retention{MaxAge: day}, nil,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := openJournal(t, nil)
-			rows := map[record.Session][]record.Event{
-				grandchild: aged(grandchild, "r", 3, 10*day), child: aged(child, "r", 3, 9*day), parent: aged(parent, "r", 3, tt.age),
-			}
-			for c, p := range tt.parents {
-				// It is called twice, and another one once.
-				rows[p][0], rows[p][1] = calling(rows[p][0], c), calling(rows[p][1], c)
-				rows[p][2] = calling(rows[p][2], named("other"))
-			}
-			for _, list := range rows {
-				appendAll(t, j, list...)
-			}
-			if tt.open {
-				lead(t, j.Ledger(), 1, paths[safety.StatePending])
-			}
-			flush(t, j)
-			sweep(t, j, tt.cfg)
-			want := []string{}
-			for _, s := range tt.kept {
-				want = append(want, s.ID)
-			}
-			got := listed(t, j)
-			slices.Sort(got)
-			slices.Sort(want)
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("the sessions that are left differ (-want +got):\n%s", d)
-			}
-			if n := selectInt(t, connect(t, j.Path()), "SELECT count(*) FROM child_sessions"); len(want) == 0 && n > 0 {
-				t.Errorf("%d children of removed sessions are left", n)
-			}
-			wellFormed(t, j)
-		})
+// TestRetentionBySizeKeepsWhatAParentRestsOn makes a file smaller: a session that ran for one with an open
+// approval stays, and nothing is left of one whose parent goes.
+func TestRetentionBySizeKeepsWhatAParentRestsOn(t *testing.T) {
+	parent, child := record.Session(openApproval(1).Session), named("child")
+	for open, want := range map[bool][]string{true: {"child", parent.ID}, false: {}} {
+		j := openJournal(t, nil)
+		rows := aged(parent, "r", 3, 8*day)
+		for i := range rows {
+			rows[i] = calling(rows[i], []record.Session{child, child, named("other")}[i])
+		}
+		appendAll(t, j, aged(child, "r", 3, 9*day)...)
+		appendAll(t, j, rows...)
+		if open {
+			lead(t, j.Ledger(), 1, paths[safety.StatePending])
+		}
+		flush(t, j)
+		sweep(t, j, config.Retention{MaxSize: 1})
+		got := listed(t, j)
+		slices.Sort(got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("the sessions that are left differ (-want +got):\n%s", d)
+		}
+		if n := selectInt(t, connect(t, j.Path()), "SELECT count(*) FROM child_sessions"); !open && n > 0 {
+			t.Errorf("%d children of removed sessions are left", n)
+		}
+		wellFormed(t, j)
 	}
 }
 

@@ -34,7 +34,7 @@
 // # Books
 //
 // A row that is not stored is counted with a reason in [Stats] and, by session, in
-// [Journal.Lost] and [Journal.Losses]. The next commit writes the number of each session to
+// [Journal.Lost] and [Journal.Losses]. The next commit writes the number of each run to
 // the file, so that Losses knows it after the end of the process, and in other processes. At
 // any time each accepted row is stored, a duplicate, queued or counted as lost:
 // [Stats.Unaccounted] is 0.
@@ -47,24 +47,19 @@
 // # Retention
 //
 // A journal keeps everything unless [config.Journal.Retention] bounds its age or its size.
-// Then whole sessions are removed in the background, in steps of some milliseconds. These
-// stay: a session with an open approval that has not expired, with a row of the last
-// [MinIdle], or with rows that are not replicated; the session of an agent that ran as a
-// tool of a session that stays; and the ledger, the record of each permission. The journal
+// Then whole sessions are removed in the background, in steps of some milliseconds: those of which
+// [store.Store] says that they may be, and that have no row of the last [MinIdle]. The journal
 // remembers the number of rows of a removed session, and [Journal.Losses] reports it, so that
 // no approval rests on a record without its beginning.
 //
 // # Replication
 //
-// The rows of a journal can be sent elsewhere: an [Outbox] is the journal as one
-// destination sees it. The file remembers up to which row the destination has
-// acknowledged them, never more, so that a row is sent at least once whatever happens
-// to the process that sends; the event id identifies a second copy. A lease in the file lets
-// one owner send at a time, also among processes. A row that a destination refuses for its
-// content is a dead letter. It keeps its session from being removed, and holds up no row.
-//
-// A destination that also gets the graphs of sessions has a second position: every [Trigger] up
-// to it, a row after which a graph says something new, has had its graph brought there.
+// The rows of a journal can be sent elsewhere: see [store.Outbox]. The file remembers up to which row
+// a destination has acknowledged them, never more, so that a row is sent at least once whatever
+// happens to the process that sends; the event id identifies a second copy. A row that a destination
+// refuses for its content is a dead letter, and holds up no row. A destination that also gets the
+// graphs of sessions has a second position: every [store.Trigger] up to it has had its graph brought
+// there.
 //
 // # Processes
 //

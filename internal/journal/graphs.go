@@ -10,23 +10,18 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// graphPrefix stands before the name of a destination in that of its graphs.
-const graphPrefix = "graphs of "
+// rowsOf returns the destination whose graphs the one with the name gets, and false if it gets rows itself.
+func rowsOf(name string) (of string, graphs bool) {
+	return strings.CutPrefix(name, store.GraphDestination(""))
+}
 
-// GraphDestination returns the name in [Config.Destinations] for the graphs that go to a destination.
-func GraphDestination(destination string) string { return graphPrefix + destination }
+func (o *outbox) Graphs() store.Outbox { return o.journal.Outbox(store.GraphDestination(o.name)) }
 
-// Graphs returns the second position of the destination: up to which row the graphs of sessions are
-// there. It has a lease of its own. For people the two are one destination: Backlog and Forget of
-// the first know of the second, and [Examine] lists the first.
-func (o *Outbox) Graphs() *Outbox { return o.journal.Outbox(GraphDestination(o.name)) }
-
-// Position returns the position of the destination, as Acquire does, without a lease; 0 for one that
-// does not exist.
-func (o *Outbox) Position(ctx context.Context) (position int64, err error) {
+func (o *outbox) Position(ctx context.Context) (position int64, err error) {
 	err = o.journal.read(ctx, "position of "+o.name, func(conn *sqlite.Conn) error {
 		d, _, err := getDestination(conn, o.name)
 		position = d.cursor
@@ -35,30 +30,32 @@ func (o *Outbox) Position(ctx context.Context) (position int64, err error) {
 	return position, err
 }
 
-// Trigger is a row after which the graph of its session says something new about an approval: a
-// request for a confirmation, its answer, or a verdict.
-type Trigger struct {
-	Seq     int64
-	Session record.Session
-}
-
-// Triggers returns the triggers with a number greater than after and up to through, in the order of
-// the numbers, at most limit. It reads an index alone.
-func (j *Journal) Triggers(ctx context.Context, after, through int64, limit int) (list []Trigger, err error) {
-	err = j.read(ctx, "read triggers", func(conn *sqlite.Conn) error {
+// Triggers implements [store.Outbox]. It reads an index alone.
+func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []store.Trigger, through int64, err error) {
+	of, graphs := rowsOf(o.name)
+	if !graphs || limit <= 0 {
+		return nil, 0, fmt.Errorf("journal: triggers of %s: at most %d: it has to be positive, and a destination of graphs", o.name, limit)
+	}
+	err = o.journal.read(ctx, "triggers of "+o.name, func(conn *sqlite.Conn) error {
+		d, _, err := getDestination(conn, of)
+		if err != nil {
+			return err
+		}
+		through = max(after, d.cursor)
 		return query(conn, selectTriggersSQL, func(b *binder) { b.integer(after, through, int64(limit)) }, func(stmt *sqlite.Stmt) error {
-			list = append(list, Trigger{
+			list = append(list, store.Trigger{
 				Seq: stmt.ColumnInt64(0), Session: record.Session{App: stmt.ColumnText(1), User: stmt.ColumnText(2), ID: stmt.ColumnText(3)},
 			})
 			return nil
 		})
 	})
-	return list, err
+	if len(list) == limit {
+		through = list[limit-1].Seq
+	}
+	return list, through, err
 }
 
-// Writer names the journal as the one that has the rows of a session. Where retention removed rows of
-// it, the name also has the number of the last of them: a graph of the rows since then says nothing
-// about the steps before, and so does not take the place of theirs.
+// Writer implements [store.Publisher]. The name has the number of the last row that was removed.
 func (j *Journal) Writer(ctx context.Context, s record.Session) (string, error) {
 	var to int64
 	err := j.read(ctx, "look for removed rows", func(conn *sqlite.Conn) (err error) {
@@ -73,7 +70,7 @@ func (j *Journal) Writer(ctx context.Context, s record.Session) (string, error) 
 
 // describeDestination names a destination, and what goes there, for people.
 func describeDestination(name string) string {
-	if of, graphs := strings.CutPrefix(name, graphPrefix); graphs {
+	if of, graphs := rowsOf(name); graphs {
 		return fmt.Sprintf("%q has the graphs up to", of)
 	}
 	return fmt.Sprintf("%q has acknowledged", name)

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -29,16 +30,33 @@ func recordTypes(t *testing.T, j *journal.Journal, s record.Session, types ...st
 	flush(t, j)
 }
 
+// triggers returns those of the rows up to a number, which the destination acknowledges.
+func triggers(t *testing.T, j *journal.Journal, after, acknowledged int64, limit int) []store.Trigger {
+	t.Helper()
+	o := j.Outbox(fmt.Sprint("up to ", acknowledged))
+	acquire(t, o, "a")
+	advance(t, o, "a", acknowledged)
+	list, through, err := o.Graphs().Triggers(t.Context(), after, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := max(after, acknowledged)
+	if len(list) == limit {
+		want = list[limit-1].Seq
+	}
+	if through != want {
+		t.Errorf("the triggers are those up to %d, want %d", through, want)
+	}
+	return list
+}
+
 func TestTriggers(t *testing.T) {
 	j := openJournal(t, nil)
 	recordTypes(t, j, named("a"), record.UserMessageReceived, record.HITLConfirmationRequest, record.ToolStarting) // 1 to 3
 	recordTypes(t, j, named("b"), record.WorldChangeCheck)                                                         // 4
 	recordTypes(t, j, named("a"), record.AgentStarting)                                                            // stored already
 	recordTypes(t, j, named("c"), record.HITLInputRequest, record.HITLConfirmationRequestCompleted)
-	all, err := j.Triggers(t.Context(), 0, 1<<40, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := triggers(t, j, 0, 6, 100)
 	var got []string
 	for _, x := range all {
 		got = append(got, x.Session.ID)
@@ -50,17 +68,18 @@ func TestTriggers(t *testing.T) {
 		t.Errorf("triggers %+v", all)
 	}
 	for name, tt := range map[string]struct {
-		after, through int64
-		limit          int
-		want           []journal.Trigger
+		after, acknowledged int64
+		limit               int
+		want                []store.Trigger
 	}{
-		"after one":       {2, 1 << 40, 100, all[1:]},
+		"after one":       {2, 6, 100, all[1:]},
 		"up to one":       {0, 4, 100, all[:2]},
-		"a few":           {0, 1 << 40, 1, all[:1]},
+		"a few":           {0, 6, 1, all[:1]},
 		"between the two": {2, 3, 100, nil},
+		"behind all":      {6, 3, 100, nil},
 	} {
-		if got, err := j.Triggers(t.Context(), tt.after, tt.through, tt.limit); err != nil || !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
+		if got := triggers(t, j, tt.after, tt.acknowledged, tt.limit); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}
 }
@@ -70,10 +89,7 @@ func TestTriggersAreApprovals(t *testing.T) {
 	j := openJournal(t, nil)
 	types := slices.Sorted(slices.Values(record.EventTypes()))
 	recordTypes(t, j, testSession, types...)
-	got, err := j.Triggers(t.Context(), 0, 1<<40, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := triggers(t, j, 0, int64(len(types)), 1000)
 	var want []int64
 	for i, typ := range types {
 		if schema.IsApproval(typ) {
@@ -123,7 +139,7 @@ func TestGraphsOfADestination(t *testing.T) {
 	if err := o.Release(t.Context(), "rows"); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Forget(t.Context()); !errors.Is(err, journal.ErrLeased) {
+	if err := o.Forget(t.Context()); !errors.Is(err, store.ErrLeased) {
 		t.Errorf("Forget while somebody brings graphs = %v", err)
 	}
 	if p, err := o.Position(t.Context()); p != 5 || err != nil {

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // Health is the state of a journal file.
@@ -36,7 +37,7 @@ type Health struct {
 // Destination is how far the replication to one place is.
 type Destination struct {
 	Name string
-	Backlog
+	store.Backlog
 	// LeasedUntil is until when somebody sends; zero when nobody does.
 	LeasedUntil time.Time
 }
@@ -117,7 +118,7 @@ func (h *Health) read(conn *sqlite.Conn) error {
 		return err
 	}
 	err = query(conn, selectDestinationsSQL, nothing, func(stmt *sqlite.Stmt) error {
-		if strings.HasPrefix(stmt.ColumnText(0), graphPrefix) {
+		if _, graphs := rowsOf(stmt.ColumnText(0)); graphs {
 			return nil // the backlog of its destination says it
 		}
 		h.Destinations = append(h.Destinations, Destination{Name: stmt.ColumnText(0), LeasedUntil: columnTime(stmt, 1)})

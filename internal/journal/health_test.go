@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -40,7 +41,7 @@ func TestExamine(t *testing.T) {
 	if _, err := o.Acquire(t.Context(), "me", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Advance(t.Context(), "me", 2, []journal.DeadLetter{{Seq: 1, Reason: "no"}}); err != nil {
+	if err := o.Advance(t.Context(), "me", 2, []store.DeadLetter{{Seq: 1, Reason: "no"}}); err != nil {
 		t.Fatal(err)
 	}
 	h, err := journal.Examine(t.Context(), path, false) // beside the one who writes

@@ -21,6 +21,7 @@ const (
 // stored. A row that the journal has is a duplicate, so Import may be repeated.
 func (j *Journal) Import(ctx context.Context, rows []record.Event) error {
 	waiting, size := 0, 0
+	before := j.Stats().Lost
 	for i := range rows {
 		e := &rows[i]
 		if !j.Append(*e) {
@@ -39,8 +40,8 @@ func (j *Journal) Import(ctx context.Context, rows []record.Event) error {
 		waiting, size = 0, 0
 	}
 	for reason, n := range j.Stats().Lost {
-		if n > 0 {
-			return fmt.Errorf("%d rows were not stored: %s", n, reason)
+		if n > before[reason] {
+			return fmt.Errorf("%d rows were not stored: %s", n-before[reason], reason)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ type Config struct {
 	SweepInterval time.Duration
 	// Destinations are the names of outboxes that are to exist from the first look of
 	// retention on, which is at once: it then keeps what they have not acknowledged, also
-	// before anybody has leased them. See [Outbox].
+	// before anybody has leased them. See [store.Outbox].
 	Destinations []string
 	// Logger hears when commits begin to fail, when they succeed again and when rows
 	// are dropped, at most once a minute for each kind of message. Default
@@ -103,7 +103,7 @@ func (c *Config) setDefaults() error {
 	return c.checkRetention()
 }
 
-var _ store.Store = (*Journal)(nil)
+var _ store.Publisher = (*Journal)(nil)
 
 // Journal is an open journal file. All methods may be called concurrently.
 type Journal struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -52,7 +53,7 @@ func crashChild(path string) {
 	}
 	o := j.Outbox(dataset)
 	sent, err := o.Acquire(ctx, run, time.Millisecond)
-	for errors.Is(err, journal.ErrLeased) { // to the one that was killed
+	for errors.Is(err, store.ErrLeased) { // to the one that was killed
 		sent, err = o.Acquire(ctx, run, time.Millisecond)
 	}
 	if err != nil {
@@ -94,15 +95,15 @@ func crashChild(path string) {
 const refusedEvery = 10
 
 // sendSome sends a few of the rows behind number after, and returns how far it is.
-func sendSome(ctx context.Context, o *journal.Outbox, run string, after int64) (int64, error) {
+func sendSome(ctx context.Context, o store.Outbox, run string, after int64) (int64, error) {
 	rows, err := o.Rows(ctx, after, rand.IntN(50)+1, 1<<20)
 	if err != nil || len(rows) == 0 {
 		return after, err
 	}
-	var dead []journal.DeadLetter
+	var dead []store.DeadLetter
 	for _, e := range rows {
 		if e.Seq%refusedEvery == 0 {
-			dead = append(dead, journal.DeadLetter{Seq: e.Seq, Reason: "refused"})
+			dead = append(dead, store.DeadLetter{Seq: e.Seq, Reason: "refused"})
 		}
 	}
 	to := rows[len(rows)-1].Seq

@@ -13,6 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -23,7 +24,7 @@ func wantLosses(tb testing.TB, j *journal.Journal, s record.Session, want ...str
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, store.LossSentences(got)); d != "" {
 		tb.Errorf("losses of %s differ (-want +got):\n%s", s.ID, d)
 	}
 }

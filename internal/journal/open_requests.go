@@ -19,7 +19,7 @@ func (j *Journal) OpenRequests(ctx context.Context, now time.Time, limit int) ([
 	err := j.read(ctx, "list open requests", func(conn *sqlite.Conn) error {
 		return query(conn, selectOpenRequestsSQL, func(b *binder) {
 			b.time(now)
-			b.integer(int64(limit))
+			b.integer(int64(max(limit, 0)))
 		}, func(stmt *sqlite.Stmt) error {
 			list = append(list, record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)})
 			return nil

@@ -11,56 +11,28 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
-// Errors of an [Outbox] that callers may branch on.
-var (
-	// ErrLeased is returned when somebody else sends the rows of the journal to the
-	// destination.
-	ErrLeased = errors.New("the destination is leased to another owner")
-	// ErrLeaseLost is returned by Advance if the caller has no lease any more. The owner of the
-	// lease will send again all rows that the caller has sent since the last Advance.
-	ErrLeaseLost = errors.New("the lease of the destination is lost")
-)
-
-// Outbox is the journal as one destination sees it: all rows of all sessions in the order of their
-// numbers, and the number up to which the destination has acknowledged them. The file stores that
-// number and the owner that sends. So one owner at a time sends, also among several processes, and
-// no row is passed over when it dies.
-//
-// A destination exists from the first Acquire, or the first Open that names it in [Config], until
-// Forget. Meanwhile retention removes no session with a row that it has not acknowledged. Its first
-// row is the oldest in the file.
-//
-// A destination that also gets the graphs of sessions has two positions, each with a lease: see
-// [Outbox.Graphs].
-//
-// All methods may be called concurrently. They return [store.ErrClosed] after the journal is closed.
-type Outbox struct {
+// outbox is a [store.Outbox]. Positions are the numbers of rows, and the file has one of them for each
+// destination: numbers are given under the write lock, which is held until the commit, so no row becomes
+// visible after one with a greater number, whichever process records it.
+type outbox struct {
 	journal *Journal
 	name    string
 }
 
-// Outbox returns a handle to the destination with the name, which is free to choose but
-// not empty, such as "bigquery:project.dataset.agent_events". It costs nothing and does
-// not touch the file.
-func (j *Journal) Outbox(destination string) *Outbox {
-	return &Outbox{journal: j, name: destination}
+// Outbox implements [store.Publisher]. It costs nothing.
+func (j *Journal) Outbox(destination string) store.Outbox {
+	return &outbox{journal: j, name: destination}
 }
 
 // Destination returns the name.
-func (o *Outbox) Destination() string { return o.name }
+func (o *outbox) Destination() string { return o.name }
 
-// Acquire leases the destination to owner for ttl, from now on by the clock of the
-// journal, and returns its position: the number of the last row that needs no sending, because it
-// and all before it are acknowledged or dead letters; 0 is before the first. It creates the
-// destination when there is none. For
-// one who has the lease already it renews it. It returns an [ErrLeased] that says who
-// has the lease, and until when, while another has one that has not expired. owner names
-// one sender, so two in one process have two names.
-//
-// The lease survives what a row survives; see [config.Durability].
-func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
+// Acquire implements [store.Outbox]. The lease survives what a row survives; see [config.Durability].
+func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
 	what := fmt.Sprintf("lease %s to %q", o.name, owner)
 	switch {
 	case o.name == "":
@@ -92,26 +64,14 @@ func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (
 	return position, nil
 }
 
-// Release ends the lease of owner, so that another need not wait until it expires. It
-// does nothing when owner has none.
-func (o *Outbox) Release(ctx context.Context, owner string) error {
+func (o *outbox) Release(ctx context.Context, owner string) error {
 	return o.write(ctx, "release "+o.name, func(conn *sqlite.Conn) error {
 		return exec(conn, releaseDestinationSQL, func(b *binder) { b.text(o.name, owner) })
 	})
 }
 
-// Advance notes in one transaction that the destination has acknowledged every row up to and
-// including number to, except for dead letters, and stores the new ones. Of a letter it uses Seq, Bytes, Reason, Code and At (the zero At is now); the names of the row are
-// read from the row. A letter replaces an earlier one for the same row.
-//
-// Advance returns an [ErrLeaseLost] and changes nothing if owner has no lease: it never had one, it
-// released it, another owner took it over, or the destination was forgotten. A lease that has
-// expired and that nobody took over is good enough: the position still belongs to owner alone. A
-// position never moves backwards, nor beyond the last stored row.
-//
-// Its effect survives whatever a row survives, see [config.Durability]. It never survives a row
-// that it is about. If it is lost, the rows are sent again.
-func (o *Outbox) Advance(ctx context.Context, owner string, to int64, dead []DeadLetter) error {
+// Advance implements [store.Outbox]. What names the row of a letter is read from the row.
+func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []store.DeadLetter) error {
 	dead = slices.Clone(dead) // the writer may still use them when ctx has ended
 	return o.write(ctx, fmt.Sprintf("advance %s to row %d", o.name, to), func(conn *sqlite.Conn) error {
 		d, found, err := getDestination(conn, o.name)
@@ -119,7 +79,7 @@ func (o *Outbox) Advance(ctx context.Context, owner string, to int64, dead []Dea
 		case err != nil:
 			return err
 		case !found || owner == "" || d.owner != owner:
-			return fmt.Errorf("%w: %s", ErrLeaseLost, d.describe(found))
+			return fmt.Errorf("%w: %s", store.ErrLeaseLost, d.describe(found))
 		case to < d.cursor:
 			return fmt.Errorf("it is at row %d already: a position never moves backwards", d.cursor)
 		}
@@ -134,7 +94,7 @@ func (o *Outbox) Advance(ctx context.Context, owner string, to int64, dead []Dea
 		}
 		now := o.journal.w.now()
 		for i := range dead {
-			if err := dead[i].put(conn, d.id, now); err != nil {
+			if err := putLetter(conn, &dead[i], d.id, now); err != nil {
 				return err
 			}
 		}
@@ -144,13 +104,10 @@ func (o *Outbox) Advance(ctx context.Context, owner string, to int64, dead []Dea
 	})
 }
 
-// Forget removes the destination with its dead letters and the position of its graphs: nobody sends
-// to it any more, and retention need not wait for it. It returns an [ErrLeased] while somebody does.
-// It does nothing when there is no such destination.
-func (o *Outbox) Forget(ctx context.Context) error {
+func (o *outbox) Forget(ctx context.Context) error {
 	what := "forget " + o.name
 	err := o.journal.w.do(ctx, func(conn *sqlite.Conn) error {
-		for _, name := range []string{o.name, GraphDestination(o.name)} {
+		for _, name := range []string{o.name, store.GraphDestination(o.name)} {
 			d, found, err := getDestination(conn, name)
 			if err != nil {
 				return err
@@ -173,17 +130,13 @@ func (o *Outbox) Forget(ctx context.Context) error {
 	return nil
 }
 
-// Changed is [Journal.Changed].
-func (o *Outbox) Changed(ch chan<- struct{}) (stop func()) { return o.journal.Changed(ch) }
+func (o *outbox) Changed(ch chan<- struct{}) (stop func()) { return o.journal.Changed(ch) }
 
-// Changed makes the journal send to ch after each transaction of this process that stored rows,
-// until stop is called. Nothing is sent after stop has returned. It does not wait for the receiver:
-// if ch is full, the message is left out, so a channel with room for one loses no news. Rows of
-// other processes send nothing; a reader of those has to look from time to time.
+// Changed is that of [store.Outbox].
 func (j *Journal) Changed(ch chan<- struct{}) (stop func()) { return j.w.listeners.add(ch) }
 
 // write runs fn in a transaction that survives what a row survives.
-func (o *Outbox) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
+func (o *outbox) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
 	if err := o.journal.w.doAt(ctx, o.journal.w.level, fn); err != nil {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
@@ -230,7 +183,7 @@ func (d *destination) leasedToOther(owner string, now time.Time) bool {
 }
 
 func (d *destination) leasedError() error {
-	return fmt.Errorf("%w: %q, until %s", ErrLeased, d.owner, d.until.Format(time.RFC3339))
+	return fmt.Errorf("%w: %q, until %s", store.ErrLeased, d.owner, d.until.Format(time.RFC3339))
 }
 
 // describe says for people who has the lease.

@@ -33,57 +33,6 @@ func wantListed(tb testing.TB, j *journal.Journal, heldWant int, want ...string)
 	wellFormed(tb, j)
 }
 
-// TestRetentionWaitsForReplication: what is not acknowledged everywhere stays, however
-// old it is.
-func TestRetentionWaitsForReplication(t *testing.T) {
-	j := openJournal(t, nil)
-	cfg := config.Retention{MaxAge: day}
-	recordRows(t, j, named("a"), 3) // rows 1 to 3
-	recordRows(t, j, named("b"), 3) // rows 4 to 6
-	recordRows(t, j, named("c"), 3) // rows 7 to 9
-	near, far := j.Outbox("near"), j.Outbox("far")
-	acquire(t, near, "x")
-	sweep(t, j, cfg)
-	wantListed(t, j, 3, "c", "b", "a")
-	acquire(t, far, "y")
-	advance(t, near, "x", 9)
-	advance(t, far, "y", 2)
-	sweep(t, j, cfg)
-	wantListed(t, j, 3, "c", "b", "a")
-	// The last row counts: a half is nothing.
-	advance(t, far, "y", 5)
-	sweep(t, j, cfg)
-	wantListed(t, j, 2, "c", "b")
-	// A row that was refused keeps its session, whatever the position.
-	advance(t, far, "y", 9, journal.DeadLetter{Seq: 5, Reason: "no"})
-	sweep(t, j, cfg)
-	wantListed(t, j, 1, "b")
-	for range 2 {
-		if n, err := far.Discard(t.Context(), []string{"shop/ann/b/r/2"}); err != nil || n > 1 {
-			t.Fatal(n, err)
-		}
-		sweep(t, j, cfg)
-		wantListed(t, j, 0)
-	}
-	// What comes later waits again, until its destination is forgotten.
-	recordRows(t, j, named("d"), 1)
-	advance(t, near, "x", 10, journal.DeadLetter{Seq: 10})
-	sweep(t, j, cfg)
-	wantListed(t, j, 1, "d")
-	for _, o := range []*journal.Outbox{near, far} {
-		wantListed(t, j, 1, "d")
-		owner := map[*journal.Outbox]string{near: "x", far: "y"}[o]
-		if err := o.Release(t.Context(), owner); err != nil {
-			t.Fatal(err)
-		}
-		if err := o.Forget(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		sweep(t, j, cfg)
-	}
-	wantListed(t, j, 0)
-}
-
 // TestReplicationStopsRemoval adds a destination while a session is being removed: what
 // is left of it is sent first.
 func TestReplicationStopsRemoval(t *testing.T) {

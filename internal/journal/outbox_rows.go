@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -31,8 +31,7 @@ func identify(conn *sqlite.Conn) (id string, secret []byte, err error) {
 	return id, secret, err
 }
 
-// LastSeq returns the greatest number of a committed row, 0 when there is none. A
-// destination at this position has everything.
+// LastSeq returns the greatest number of a committed row, 0 when there is none.
 func (j *Journal) LastSeq(ctx context.Context) (seq int64, err error) {
 	err = j.read(ctx, "number of the last row", func(conn *sqlite.Conn) (err error) {
 		seq, err = lastSeq(conn)
@@ -41,8 +40,7 @@ func (j *Journal) LastSeq(ctx context.Context) (seq int64, err error) {
 	return seq, err
 }
 
-// LastSeq is [Journal.LastSeq].
-func (o *Outbox) LastSeq(ctx context.Context) (int64, error) { return o.journal.LastSeq(ctx) }
+func (o *outbox) LastSeq(ctx context.Context) (int64, error) { return o.journal.LastSeq(ctx) }
 
 func lastSeq(conn *sqlite.Conn) (seq int64, err error) {
 	err = query(conn, selectLastSeqSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
@@ -52,22 +50,15 @@ func lastSeq(conn *sqlite.Conn) (seq int64, err error) {
 	return seq, err
 }
 
-// Rows returns committed rows of all sessions with a number greater than after, in the order of the
-// numbers. It returns at most maxRows rows and maxBytes of payload (content, content parts,
-// attributes, latencies and error message, as stored), but at least one row if there is one. Both
-// bounds must be positive. It needs no lease.
-//
-// All rows that are not returned have greater numbers. Numbers are given under the write lock of
-// the file, which is held until the commit, so no row becomes visible after one with a greater
-// number, whichever process records it.
-func (o *Outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
+// Rows implements [store.Outbox].
+func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
 	return o.rows(ctx, "rows for "+o.name, selectRowsSQL, maxRows, maxBytes, func(b *binder) {
 		b.integer(after, int64(maxRows))
 	})
 }
 
 // rows reads rows by a statement with the columns of select_rows.
-func (o *Outbox) rows(ctx context.Context, what, text string, maxRows int, maxBytes int64, bind func(*binder)) ([]record.Event, error) {
+func (o *outbox) rows(ctx context.Context, what, text string, maxRows int, maxBytes int64, bind func(*binder)) ([]record.Event, error) {
 	if maxRows <= 0 || maxBytes <= 0 {
 		return nil, fmt.Errorf("journal: %s: at most %d rows of %d bytes: both bounds must be positive", what, maxRows, maxBytes)
 	}
@@ -121,29 +112,10 @@ func scanRow(stmt *sqlite.Stmt) record.Event {
 	}
 }
 
-// Backlog is what a destination lacks.
-type Backlog struct {
-	// Rows is how many rows are not acknowledged. Up to 1,000 it is exact; beyond, it
-	// is the distance between the numbers of the first and the last, which is more
-	// when numbers in between have no row any more.
-	Rows int64
-	// First is the number of the first of them, and Oldest its time; zero when there is
-	// none. Every row before First is acknowledged, or a dead letter.
-	First  int64
-	Oldest time.Time
-	// DeadLetters is the number of rows that were refused, and neither sent again nor discarded.
-	DeadLetters int64
-	// Graphs is after how many rows the graph of a session is still to be brought, see [Trigger]. It
-	// counts up to 1,000, and is 0 where nobody brings graphs.
-	Graphs int64
-}
-
 // backlogCounted is up to how many rows a backlog is counted.
 const backlogCounted = 1000
 
-// Backlog returns what the destination lacks. For one that does not exist yet that is
-// everything. Its cost does not depend on the number of rows.
-func (o *Outbox) Backlog(ctx context.Context) (l Backlog, err error) {
+func (o *outbox) Backlog(ctx context.Context) (l store.Backlog, err error) {
 	err = o.journal.read(ctx, "backlog of "+o.name, func(conn *sqlite.Conn) error {
 		l, err = backlog(conn, o.name)
 		return err
@@ -152,9 +124,9 @@ func (o *Outbox) Backlog(ctx context.Context) (l Backlog, err error) {
 }
 
 // backlog returns what the destination with the name lacks.
-func backlog(conn *sqlite.Conn, name string) (l Backlog, err error) {
+func backlog(conn *sqlite.Conn, name string) (l store.Backlog, err error) {
 	err = query(conn, selectBacklogSQL, func(b *binder) {
-		b.text(name, GraphDestination(name))
+		b.text(name, store.GraphDestination(name))
 		b.integer(backlogCounted)
 	}, func(stmt *sqlite.Stmt) error {
 		l.Rows = stmt.ColumnInt64(0)
@@ -166,7 +138,7 @@ func backlog(conn *sqlite.Conn, name string) (l Backlog, err error) {
 		return nil
 	})
 	if err != nil {
-		return Backlog{}, err
+		return store.Backlog{}, err
 	}
 	return l, nil
 }

@@ -43,7 +43,7 @@ func (c *testClock) now() time.Time          { return time.UnixMicro(c.micro.Loa
 func (c *testClock) advance(d time.Duration) { c.micro.Add(d.Microseconds()) }
 
 // acquire leases the destination and returns its position.
-func acquire(tb testing.TB, o *journal.Outbox, owner string) int64 {
+func acquire(tb testing.TB, o store.Outbox, owner string) int64 {
 	tb.Helper()
 	p, err := o.Acquire(tb.Context(), owner, ttl)
 	if err != nil {
@@ -52,7 +52,7 @@ func acquire(tb testing.TB, o *journal.Outbox, owner string) int64 {
 	return p
 }
 
-func advance(tb testing.TB, o *journal.Outbox, owner string, seq int64, dead ...journal.DeadLetter) {
+func advance(tb testing.TB, o store.Outbox, owner string, seq int64, dead ...store.DeadLetter) {
 	tb.Helper()
 	if err := o.Advance(tb.Context(), owner, seq, dead); err != nil {
 		tb.Fatal(err)
@@ -108,81 +108,27 @@ func TestLastSeq(t *testing.T) {
 	}
 }
 
-func TestPosition(t *testing.T) {
-	path := journaltest.Path(t)
-	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
-	recordRows(t, j, testSession, 5)
-	o := j.Outbox(dataset)
-	if o.Destination() != dataset {
-		t.Errorf("Destination() = %q", o.Destination())
-	}
-	if p := acquire(t, o, "a"); p != 0 {
-		t.Errorf("a new destination is at %d", p)
-	}
-	for _, want := range []int64{2, 2, 3, 5} {
-		advance(t, o, "a", want)
-		if p := acquire(t, o, "a"); p != want {
-			t.Errorf("it is at %d, want %d", p, want)
-		}
-		if p, err := o.Position(t.Context()); p != want || err != nil {
-			t.Errorf("without a lease it is at %d, %v, want %d", p, err, want)
-		}
-	}
-	if p := acquire(t, j.Outbox("other"), "a"); p != 0 {
-		t.Errorf("another destination is at %d", p)
-	}
-	closeJournal(t, j)
-	if p := acquire(t, reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Outbox(dataset), "a"); p != 5 {
-		t.Errorf("in the file it is at %d", p)
-	}
-}
-
-func TestLease(t *testing.T) {
-	type step struct {
-		do   func(o *journal.Outbox) error
-		want error
-	}
-	acquire := func(owner string, want error) step {
-		return step{func(o *journal.Outbox) error { _, err := o.Acquire(t.Context(), owner, ttl); return err }, want}
-	}
-	advance := func(owner string, want error) step {
-		return step{func(o *journal.Outbox) error { return o.Advance(t.Context(), owner, 1, nil) }, want}
-	}
-	release := func(owner string) step {
-		return step{func(o *journal.Outbox) error { return o.Release(t.Context(), owner) }, nil}
-	}
-	forget := func(want error) step {
-		return step{func(o *journal.Outbox) error { return o.Forget(t.Context()) }, want}
-	}
+// TestLeaseTime holds that a lease is over at its time by the clock of the journal, and not before.
+func TestLeaseTime(t *testing.T) {
 	clock := newTestClock()
-	pass := func(d time.Duration) step {
-		return step{func(*journal.Outbox) error { clock.advance(d); return nil }, nil}
+	j := openJournal(t, func(c *journal.Config) { c.Now = clock.now })
+	o := j.Outbox(dataset)
+	taken := func(owner string, after time.Duration, want error) {
+		t.Helper()
+		clock.advance(after)
+		if _, err := o.Acquire(t.Context(), owner, ttl); !errors.Is(err, want) {
+			t.Errorf("Acquire by %s after %v = %v, want %v", owner, after, err, want)
+		}
 	}
-	leased, lost := journal.ErrLeased, journal.ErrLeaseLost
-	for name, steps := range map[string][]step{
-		"one at a time":                   {acquire("a", nil), acquire("b", leased), advance("b", lost), advance("a", nil)},
-		"nobody":                          {advance("a", lost), release("a"), forget(nil)},
-		"nobody has no name":              {acquire("a", nil), release("a"), advance("", lost)},
-		"renewed":                         {acquire("a", nil), pass(ttl * 2 / 3), acquire("a", nil), pass(ttl * 2 / 3), acquire("b", leased), advance("a", nil)},
-		"taken over":                      {acquire("a", nil), pass(ttl - time.Microsecond), acquire("b", leased), pass(time.Microsecond), acquire("b", nil), advance("a", lost), acquire("a", leased), advance("b", nil)},
-		"expired, but nobody wanted it":   {acquire("a", nil), pass(time.Hour), advance("a", nil), acquire("a", nil)},
-		"released":                        {acquire("a", nil), release("a"), advance("a", lost), acquire("b", nil)},
-		"released by another":             {acquire("a", nil), release("b"), acquire("b", leased)},
-		"forgotten while somebody has it": {acquire("a", nil), forget(leased), release("a"), forget(nil), advance("a", lost)},
-		"forgotten after it expired":      {acquire("a", nil), pass(ttl), forget(nil), advance("a", lost), acquire("b", nil)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := openJournal(t, func(c *journal.Config) { c.Now = clock.now })
-			recordRows(t, j, testSession, 1)
-			o := j.Outbox(dataset)
-			for i, s := range steps {
-				if err := s.do(o); !errors.Is(err, s.want) || (err != nil) != (s.want != nil) {
-					t.Fatalf("step %d: %v, want %v", i+1, err, s.want)
-				} else if err != nil && !strings.Contains(err.Error(), dataset) {
-					t.Errorf("step %d: %q does not name the destination", i+1, err)
-				}
-			}
-		})
+	taken("a", 0, nil)
+	taken("a", ttl*2/3, nil)
+	taken("b", ttl*2/3, store.ErrLeased)
+	taken("a", time.Hour, nil)
+	taken("b", ttl-time.Microsecond, store.ErrLeased)
+	taken("b", time.Microsecond, nil)
+	clock.advance(ttl)
+	if err := o.Forget(t.Context()); err != nil {
+		t.Errorf("Forget after the time = %v", err)
 	}
 }
 
@@ -207,14 +153,14 @@ func TestLeaseOfOneAmongMany(t *testing.T) {
 				switch {
 				case err == nil:
 					owners.Add(1)
-				case !errors.Is(err, journal.ErrLeased):
+				case !errors.Is(err, store.ErrLeased):
 					t.Error(err)
 				}
 				err = o.Advance(t.Context(), owner, round+1, nil)
 				switch {
 				case err == nil:
 					moved.Add(1)
-				case !errors.Is(err, journal.ErrLeaseLost):
+				case !errors.Is(err, store.ErrLeaseLost):
 					t.Error(err)
 				}
 			})
@@ -229,10 +175,10 @@ func TestLeaseOfOneAmongMany(t *testing.T) {
 
 // TestAdvanceAllOrNothing refuses what would lose rows, and leaves no half of it.
 func TestAdvanceAllOrNothing(t *testing.T) {
-	letter := func(seq int64) []journal.DeadLetter { return []journal.DeadLetter{{Seq: seq, Reason: "no"}} }
+	letter := func(seq int64) []store.DeadLetter { return []store.DeadLetter{{Seq: seq, Reason: "no"}} }
 	for want, tt := range map[string]struct {
 		to   int64
-		dead []journal.DeadLetter
+		dead []store.DeadLetter
 	}{
 		"never moves backwards":  {2, letter(1)},
 		"would never be sent":    {6, letter(1)},
@@ -273,6 +219,8 @@ func TestOutboxBadInput(t *testing.T) {
 		"of -1 bytes":             func() error { _, err := o.Rows(ctx, 0, 1, -1); return err },
 		"at most -1 rows":         func() error { _, err := o.DeadRows(ctx, 0, -1, 1); return err },
 		"limit -1":                func() error { _, err := o.DeadLetters(ctx, -1); return err },
+		"at most 0: it has":       func() error { _, _, err := o.Graphs().Triggers(ctx, 0, 0); return err },
+		"a destination of graphs": func() error { _, _, err := o.Triggers(ctx, 0, 1); return err },
 	} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -285,7 +233,7 @@ func everyCall(ctx context.Context, j *journal.Journal) map[string]error {
 	o := j.Outbox(dataset)
 	errs := make(map[string]error)
 	_, errs["acquire"] = o.Acquire(ctx, "b", ttl)
-	errs["advance"] = o.Advance(ctx, "a", 1, []journal.DeadLetter{{Seq: 1}})
+	errs["advance"] = o.Advance(ctx, "a", 1, []store.DeadLetter{{Seq: 1}})
 	errs["release"] = o.Release(ctx, "a")
 	errs["forget"] = o.Forget(ctx)
 	_, errs["rows"] = o.Rows(ctx, 0, 1, 1)
@@ -296,7 +244,7 @@ func everyCall(ctx context.Context, j *journal.Journal) map[string]error {
 	_, errs["last seq"] = j.LastSeq(ctx)
 	errs["set rules"] = j.SetRules(ctx, "digest", []byte(`[]`))
 	_, errs["position"] = o.Position(ctx)
-	_, errs["triggers"] = j.Triggers(ctx, 0, 1, 1)
+	_, _, errs["triggers"] = o.Graphs().Triggers(ctx, 0, 1)
 	_, errs["writer"] = j.Writer(ctx, testSession)
 	return errs
 }

@@ -53,8 +53,9 @@ type queue struct {
 	lost      map[store.LossReason]uint64
 	bySession map[record.Session]int
 	elsewhere int // losses of sessions that bySession has no room for
-	// unsaved is the part of bySession that the file does not know of.
-	unsaved map[record.Session]int
+	// unsaved is the part of bySession that the file does not know of, by run. It has unsavedRuns lines.
+	unsaved     map[record.Session]map[string]int
+	unsavedRuns int
 }
 
 func newQueue(cfg Config) *queue {
@@ -71,7 +72,7 @@ func newQueue(cfg Config) *queue {
 		wake:      make(chan struct{}, 1),
 		lost:      make(map[store.LossReason]uint64),
 		bySession: make(map[record.Session]int),
-		unsaved:   make(map[record.Session]int),
+		unsaved:   make(map[record.Session]map[string]int),
 	}
 }
 
@@ -208,7 +209,7 @@ func (q *queue) lose(r store.LossReason, e *record.Event) {
 	s := e.Session()
 	if n, ok := q.bySession[s]; ok || len(q.bySession) < lostSessions {
 		q.bySession[s] = n + 1
-		q.unsaved[s]++
+		q.loseOf(s, e.RunID)
 	} else {
 		q.elsewhere++
 	}
@@ -318,15 +319,14 @@ func (q *queue) close() {
 	q.vacate()
 }
 
-// lostOf returns how many rows of s were lost, and how many of them the file does not
-// know of.
-func (q *queue) lostOf(s record.Session) (lost, unsaved int) {
+// lostOf returns how many rows of s were lost, and those that the file does not know of, by run.
+func (q *queue) lostOf(s record.Session) (lost int, unsaved map[string]int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n, ok := q.bySession[s]; ok {
-		return n, q.unsaved[s]
+		return n, maps.Clone(q.unsaved[s])
 	}
-	return q.elsewhere, 0
+	return q.elsewhere, nil
 }
 
 // count adds the numbers of the queue to s.

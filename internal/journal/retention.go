@@ -51,17 +51,8 @@ func (c *Config) checkRetention() error {
 // retention removes sessions in the background. It owns one goroutine and writes through the writer
 // only, in steps of some milliseconds.
 //
-// A session is removed as a whole; only its approvals stay. These sessions stay:
-//
-//   - one with an approval that is pending, approved or permitted, until the approval has been expired
-//     for as long as a row would have kept the session;
-//   - one with an approval that is executing, and so in doubt;
-//   - one that was active within MinIdle;
-//   - one with a row that an [Outbox] has not acknowledged, or that is a dead letter;
-//   - the session of an agent that ran as a tool of another session, as long as that one stays.
-//
-// If a removed session goes on, [Journal.Losses] says that its beginning is gone, and no approval can
-// rest on it.
+// [store.Store] says what it may remove. A session with an approval that has expired stays for as long as
+// a row of that time would have kept it, and one that was active within MinIdle stays too.
 //
 // Beyond MaxSize, the sessions idle for longest are removed until nine tenths are in use. If
 // replication keeps the file larger, Stats.RetentionError is an [ErrNotReplicated]. The WAL file is

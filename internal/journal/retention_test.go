@@ -196,43 +196,6 @@ func leadFrom(tb testing.TB, l safety.Ledger, a safety.Approval, path []safety.A
 	return a
 }
 
-func TestRetentionKeepsOpenApprovals(t *testing.T) {
-	for state, path := range paths {
-		for _, cfg := range []config.Retention{{MaxAge: day}, {MaxSize: 1}} {
-			t.Run(fmt.Sprintf("%s/%d", state, cfg.MaxSize), func(t *testing.T) {
-				j := openJournal(t, nil)
-				a := lead(t, j.Ledger(), 1, path)
-				lead(t, j.Ledger(), 2, paths[safety.StateExecuted])
-				s := record.Session(a.Session)
-				appendAll(t, j, aged(s, "r", 5, 365*day)...)
-				flush(t, j)
-				steps, err := j.Ledger().History(t.Context(), a.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sweep(t, j, cfg)
-
-				final := true
-				for to := range paths {
-					final = final && !state.CanBecome(to)
-				}
-				rows, err := j.Events(t.Context(), s)
-				if err != nil || (len(rows) == 0) != final || (len(rows) == 5) == final {
-					t.Errorf("%d rows are left, %v; the approval is final: %v", len(rows), err, final)
-				}
-				got, err := safety.Get(t.Context(), j.Ledger(), a.ID)
-				if err != nil || got.State != state {
-					t.Errorf("the approval is %q, %v, want %q", got.State, err, state)
-				}
-				after, err := j.Ledger().History(t.Context(), a.ID)
-				if d := cmp.Diff(steps, after); d != "" || err != nil {
-					t.Errorf("%v, the history changed (-before +after):\n%s", err, d)
-				}
-			})
-		}
-	}
-}
-
 // TestRetentionAfterApprovalsExpire: a request that nobody answers keeps its session
 // until it expires, and as long after that as a row would.
 func TestRetentionAfterApprovalsExpire(t *testing.T) {
@@ -265,43 +228,6 @@ func TestRetentionAfterApprovalsExpire(t *testing.T) {
 				t.Errorf("%d rows are left, %v; want them kept: %v", n, err, tt.kept)
 			}
 		})
-	}
-}
-
-func TestRemovedSessionGoesOn(t *testing.T) {
-	j := openJournal(t, nil)
-	rows := aged(testSession, "a", 5, 2*day)
-	rows[1].Agent = "analyst"
-	appendAll(t, j, rows...)
-	flush(t, j)
-	sweep(t, j, config.Retention{MaxAge: day})
-	conn := connect(t, j.Path())
-	for _, table := range []string{"agent_events", "session_agents"} {
-		if n := selectInt(t, conn, "SELECT count(*) FROM "+table); n != 0 {
-			t.Errorf("%d rows are left in %s", n, table)
-		}
-	}
-	wantLosses(t, j, testSession, "5 rows of this session were removed by retention")
-
-	next := aged(testSession, "b", 2, time.Hour)
-	appendAll(t, j, next...)
-	flush(t, j)
-	wantLosses(t, j, testSession, "5 rows of this session were removed by retention")
-	list, err := j.Sessions(t.Context(), store.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []store.Session{{
-		Session: testSession, LastSeq: 7, Events: 2, Agents: []string{"buyer"},
-		First: time.UnixMicro(next[0].Timestamp).UTC(), Last: time.UnixMicro(next[1].Timestamp).UTC(),
-	}}
-	if d := cmp.Diff(want, list); d != "" {
-		t.Errorf("sessions differ (-want +got):\n%s", d)
-	}
-	sweep(t, j, config.Retention{MaxAge: time.Minute})
-	wantLosses(t, j, testSession, "7 rows of this session were removed by retention")
-	if got := listed(t, j); len(got) != 0 {
-		t.Errorf("%q are listed, want none", got)
 	}
 }
 
@@ -838,23 +764,16 @@ func TestRetentionLookIsCheap(t *testing.T) {
 	}
 }
 
-// TestNumbersAreNotUsedAgain holds that the number of a row that is gone is not given again: a destination
-// would take the new row for one that it has.
+// TestNumbersAreNotUsedAgain holds that the number of a row that somebody deleted is not given again: a
+// destination would take the new row for one that it has.
 func TestNumbersAreNotUsedAgain(t *testing.T) {
-	for name, remove := range map[string]func(*testing.T, *journal.Journal){
-		"retention": func(t *testing.T, j *journal.Journal) { sweep(t, j, config.Retention{MaxAge: day}) },
-		"by hand":   func(t *testing.T, j *journal.Journal) { alter(t, j, "DELETE FROM agent_events") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := openJournal(t, nil)
-			appendAll(t, j, aged(named("old"), "a", 3, 2*day)...)
-			flush(t, j)
-			remove(t, j)
-			appendAll(t, j, aged(named("new"), "b", 1, time.Hour)...)
-			flush(t, j)
-			if last, err := j.LastSeq(t.Context()); err != nil || last != 4 {
-				t.Errorf("the next row has the number %d, %v, want 4", last, err)
-			}
-		})
+	j := openJournal(t, nil)
+	appendAll(t, j, aged(named("old"), "a", 3, 2*day)...)
+	flush(t, j)
+	alter(t, j, "DELETE FROM agent_events")
+	appendAll(t, j, aged(named("new"), "b", 1, time.Hour)...)
+	flush(t, j)
+	if last, err := j.LastSeq(t.Context()); err != nil || last != 4 {
+		t.Errorf("the next row has the number %d, %v, want 4", last, err)
 	}
 }

@@ -84,7 +84,7 @@ func (j *Journal) Requested(ctx context.Context, of record.Session, prefix strin
 	err := j.read(ctx, "look for an approval", func(conn *sqlite.Conn) error {
 		return query(conn, selectRequestedSQL, func(b *binder) {
 			b.text(prefix, afterPrefix(prefix), of.App, of.User)
-			b.integer(int64(limit))
+			b.integer(int64(max(limit, 0)))
 		}, func(stmt *sqlite.Stmt) error {
 			list = append(list, record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)})
 			return nil

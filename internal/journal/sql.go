@@ -148,8 +148,12 @@ func columnJSON(stmt *sqlite.Stmt, col int) []byte {
 	if stmt.ColumnIsNull(col) {
 		return nil
 	}
-	// ColumnText makes one copy, which is nobody else's; ColumnBytes makes two.
+	// ColumnText makes one copy, which is nobody else's; ColumnBytes makes two. But a string of one byte
+	// is Go's own, and must not be written to.
 	s := stmt.ColumnText(col)
+	if len(s) < 2 {
+		return []byte(s)
+	}
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 

@@ -85,7 +85,7 @@ type writer struct {
 	level    synchronous // for commits of rows
 	inForce  synchronous // what the connection is set to; "" when not known
 	held     []*segment  // taken from the queue and not stored, in order
-	losses   []sessionLoss
+	losses   []runLoss
 	interval time.Duration
 	busy     time.Duration
 	backoff  time.Duration // pause before the next attempt; 0 when commits succeed
@@ -223,7 +223,7 @@ func (w *writer) commit(c *call) error {
 	defer w.reportDrops()
 	defer w.boundWAL()
 	left, _ := w.queue.pending()
-	for unsaved := w.queue.unsavedSessions(); left > 0 || unsaved > 0; {
+	for unsaved := w.queue.unsavedLosses(); left > 0 || unsaved > 0; {
 		if len(w.held) == 0 {
 			w.held = w.queue.take(w.held)
 		}

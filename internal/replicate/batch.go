@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -49,7 +49,7 @@ type batch struct {
 	msgs [][]byte
 	seqs []int64
 	// refused are the rows under suspicion, dead those that are dead letters.
-	refused, dead []journal.DeadLetter
+	refused, dead []store.DeadLetter
 	// through is the last row that the batch accounts for.
 	through int64
 	first   int64
@@ -78,8 +78,8 @@ func (b *batch) bytes() (n int) {
 
 // take removes the rows that have words and returns the letters that say them. The slices that a
 // stream was given stay as they are.
-func (b *batch) take(words map[int]RowError, at time.Time) []journal.DeadLetter {
-	var letters []journal.DeadLetter
+func (b *batch) take(words map[int]RowError, at time.Time) []store.DeadLetter {
+	var letters []store.DeadLetter
 	msgs, seqs := make([][]byte, 0, len(b.msgs)-len(words)), make([]int64, 0, len(b.seqs)-len(words))
 	for i, m := range b.msgs {
 		if row, ok := words[i]; ok {
@@ -107,7 +107,7 @@ func (b *batch) split() *batch {
 }
 
 // cut returns the letters for rows up to through and those for rows after it.
-func cut(letters []journal.DeadLetter, through int64) (before, after []journal.DeadLetter) {
+func cut(letters []store.DeadLetter, through int64) (before, after []store.DeadLetter) {
 	for _, l := range letters {
 		if l.Seq <= through {
 			before = append(before, l)
@@ -287,8 +287,8 @@ func (o *outgoing) splitInQueue(b *batch) {
 
 // settle removes finished batches from the front of the queue and returns the last row
 // that they account for, or acked when there are none, and their dead letters.
-func (o *outgoing) settle(acked int64) (int64, []journal.DeadLetter) {
-	var dead []journal.DeadLetter
+func (o *outgoing) settle(acked int64) (int64, []store.DeadLetter) {
+	var dead []store.DeadLetter
 	n := 0
 	for _, b := range o.queue {
 		if !b.finished() {

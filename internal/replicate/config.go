@@ -5,36 +5,11 @@ package replicate
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
-
-// Source is where rows come from and where it stands how far they were sent: a [journal.Outbox].
-type Source interface {
-	// Acquire leases the source to owner for ttl, or prolongs the lease, and returns the
-	// position. It returns a [journal.ErrLeased] while another owner has it.
-	Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error)
-	// Release ends the lease of owner.
-	Release(ctx context.Context, owner string) error
-	// Rows returns the rows after a position, in ascending order of Seq: at least one
-	// when there is one, at most maxRows, and no more than hold maxBytes of payload. The
-	// slice, with all that its events hold, is the caller's from then on.
-	Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error)
-	// Advance stores the position and the dead letters before it in one transaction. It
-	// returns a [journal.ErrLeaseLost] when owner has no lease.
-	Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error
-	// Backlog says what is not acknowledged, whoever moved the position. It needs no
-	// lease.
-	Backlog(ctx context.Context) (journal.Backlog, error)
-	// LastSeq returns the greatest number of a committed row, 0 when there is none.
-	LastSeq(ctx context.Context) (int64, error)
-	// Changed makes the source send to ch after each commit until stop is called.
-	Changed(ch chan<- struct{}) (stop func())
-}
 
 // Defaults of Config.
 const (
@@ -61,8 +36,8 @@ const rowOverhead = 6
 // Config says what a [Replicator] sends, where and how. Source and Target are required; zero values
 // of the others mean the defaults.
 type Config struct {
-	// Source has the rows.
-	Source Source
+	// Source has the rows, and knows how far they were sent.
+	Source store.Outbox
 	// Target gets them.
 	Target Target
 	// BatchBytes is how large a request grows before it is sent, in encoded bytes.

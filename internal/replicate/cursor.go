@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // advanceEvery is how often the cursor is stored while rows keep coming. After a crash
@@ -32,7 +32,7 @@ func (o *owner) lease(now time.Time) {
 	at, err := o.r.cfg.Source.Acquire(ctx, o.r.owner, ttl)
 	o.leaseAt = now.Add(ttl / 3)
 	switch {
-	case errors.Is(err, journal.ErrLeased):
+	case errors.Is(err, store.ErrLeased):
 		o.writeErr, o.standby = nil, true
 		if o.active {
 			o.lose(now, err)
@@ -116,7 +116,7 @@ func (o *owner) advance(now time.Time) {
 	err := o.store(ctx)
 	o.advanceAt, o.advanceFailed = now.Add(advanceEvery), err != nil
 	switch {
-	case errors.Is(err, journal.ErrLeaseLost):
+	case errors.Is(err, store.ErrLeaseLost):
 		o.lose(now, err)
 	case err != nil:
 		o.writeFailed(err)

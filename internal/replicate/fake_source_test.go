@@ -12,28 +12,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // memory is a source in memory: a file that several processes have open.
 type memory struct {
-	tb    testing.TB
-	table *table // told of the cursor, to check it; may be nil
+	store.Outbox // nil: nobody calls the rest
+	tb           testing.TB
+	table        *table // told of the cursor, to check it; may be nil
 
 	mu       sync.Mutex
 	rows     []record.Event // ascending, Seq from 1
 	position int64
 	owner    string
 	until    time.Time
-	dead     map[int64]journal.DeadLetter
+	dead     map[int64]store.DeadLetter
 	watchers []chan<- struct{}
 	advances int
 	failing  error // of every call, while it is set
 }
 
 func newMemory(tb testing.TB, t *table) *memory {
-	return &memory{tb: tb, table: t, dead: make(map[int64]journal.DeadLetter)}
+	return &memory{tb: tb, table: t, dead: make(map[int64]store.DeadLetter)}
 }
 
 // add commits rows and tells the watchers.
@@ -64,10 +65,10 @@ func (m *memory) after(seq int64) []record.Event {
 	return m.rows[i:]
 }
 
-func (m *memory) letters() map[int64]journal.DeadLetter {
+func (m *memory) letters() map[int64]store.DeadLetter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := make(map[int64]journal.DeadLetter, len(m.dead))
+	out := make(map[int64]store.DeadLetter, len(m.dead))
 	for seq, l := range m.dead {
 		out[seq] = l
 	}
@@ -94,7 +95,7 @@ func (m *memory) Acquire(ctx context.Context, owner string, ttl time.Duration) (
 	}
 	now := time.Now()
 	if m.owner != "" && m.owner != owner && now.Before(m.until) {
-		return 0, fmt.Errorf("%w: %q", journal.ErrLeased, m.owner)
+		return 0, fmt.Errorf("%w: %q", store.ErrLeased, m.owner)
 	}
 	m.owner, m.until = owner, now.Add(ttl)
 	return m.position, nil
@@ -126,14 +127,14 @@ func (m *memory) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	return slices.Clone(rows[:n]), nil
 }
 
-func (m *memory) Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error {
+func (m *memory) Advance(ctx context.Context, owner string, to int64, dead []store.DeadLetter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := errors.Join(ctx.Err(), m.failing); err != nil {
 		return err
 	}
 	if m.owner != owner {
-		return fmt.Errorf("%w: %q has it", journal.ErrLeaseLost, m.owner)
+		return fmt.Errorf("%w: %q has it", store.ErrLeaseLost, m.owner)
 	}
 	if to < m.position || to > m.last() {
 		m.tb.Errorf("the cursor is moved from %d to %d of %d", m.position, to, m.last())
@@ -156,14 +157,14 @@ func (m *memory) Advance(ctx context.Context, owner string, to int64, dead []jou
 	return nil
 }
 
-func (m *memory) Backlog(ctx context.Context) (journal.Backlog, error) {
+func (m *memory) Backlog(ctx context.Context) (store.Backlog, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := errors.Join(ctx.Err(), m.failing); err != nil {
-		return journal.Backlog{}, err
+		return store.Backlog{}, err
 	}
 	rest := m.after(m.position)
-	l := journal.Backlog{Rows: int64(len(rest)), DeadLetters: int64(len(m.dead))}
+	l := store.Backlog{Rows: int64(len(rest)), DeadLetters: int64(len(m.dead))}
 	if len(rest) > 0 {
 		l.First, l.Oldest = rest[0].Seq, time.UnixMicro(rest[0].Timestamp)
 	}
@@ -217,7 +218,7 @@ func (p process) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	return p.memory.Rows(ctx, after, maxRows, maxBytes)
 }
 
-func (p process) Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error {
+func (p process) Advance(ctx context.Context, owner string, to int64, dead []store.DeadLetter) error {
 	if p.ctx.Err() != nil {
 		return errKilled
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -166,7 +167,7 @@ func BenchmarkPipeline(b *testing.B) {
 			var rate float64
 			for b.Loop() {
 				b.StopTimer()
-				var s replicate.Source
+				var s store.Outbox
 				if source == "memory" {
 					m := newMemory(b, nil)
 					m.add(events...)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -39,7 +40,7 @@ func rows(n, size int) []record.Event {
 }
 
 // start starts a replicator from m to t that is closed at the end of the test.
-func start(tb testing.TB, m replicate.Source, t replicate.Target, mod func(*replicate.Config)) *replicate.Replicator {
+func start(tb testing.TB, m store.Outbox, t replicate.Target, mod func(*replicate.Config)) *replicate.Replicator {
 	tb.Helper()
 	cfg := replicate.Config{Source: m, Target: t, Logger: slog.New(slog.DiscardHandler)}
 	if mod != nil {

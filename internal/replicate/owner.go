@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -34,7 +33,7 @@ type owner struct {
 	// The cursor.
 	stored        int64 // the cursor in the source
 	acked         int64 // every row up to here is settled
-	dead          []journal.DeadLetter
+	dead          []store.DeadLetter
 	advanceAt     time.Time
 	advanceFailed bool
 

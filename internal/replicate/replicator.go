@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // Errors of Flush and Close that callers may branch on.
@@ -58,9 +58,9 @@ type Replicator struct {
 	streams int  // that have not ended
 	opened  bool // one stream at least
 	status  Status
-	backlog journal.Backlog // the last that could be read
-	looking chan struct{}   // closed at the end of the look under way; nil without one
-	final   bool            // the backlog is that of the end
+	backlog store.Backlog // the last that could be read
+	looking chan struct{} // closed at the end of the look under way; nil without one
+	final   bool          // the backlog is that of the end
 	// gathering are those who called Flush since the owner looked; nil when nobody did.
 	gathering *flush
 }

@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -51,11 +50,11 @@ func (w *watched) Rows(ctx context.Context, after int64, maxRows int, maxBytes i
 	return w.memory.Rows(ctx, after, maxRows, maxBytes)
 }
 
-func (w *watched) Backlog(ctx context.Context) (journal.Backlog, error) {
+func (w *watched) Backlog(ctx context.Context) (store.Backlog, error) {
 	w.backlogs.Add(1)
 	if w.backlog != nil {
 		if err := w.backlog(ctx); err != nil {
-			return journal.Backlog{}, err
+			return store.Backlog{}, err
 		}
 	}
 	return w.memory.Backlog(ctx)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
@@ -141,8 +141,8 @@ type RowError struct {
 }
 
 // Letter returns the dead letter for the row, of a size in bytes.
-func (r RowError) Letter(seq int64, size int, at time.Time) journal.DeadLetter {
-	return journal.DeadLetter{
+func (r RowError) Letter(seq int64, size int, at time.Time) store.DeadLetter {
+	return store.DeadLetter{
 		Seq: seq, Bytes: size, At: at, Code: cmp.Or(r.Code, ClassRows.String()),
 		Reason: text.Clip(cmp.Or(r.Message, r.Code, "refused without a reason"), maxReason),
 	}

@@ -67,7 +67,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d record.Deci
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps = append(gaps, losses...)
+	gaps = append(gaps, store.LossSentences(losses)...)
 	for _, shown := range noRow {
 		gaps = append(gaps, fmt.Sprintf("a model was shown a result of %q that no row has, and its value is gone", shown.Tool))
 	}

@@ -27,7 +27,7 @@ type Memory struct {
 	rows      []record.Event // Seq is the place, from 1 on
 	byID      map[string]int
 	sessions  map[record.Session][]int
-	lost      map[record.Session]int64
+	lost      map[record.Session][]Loss
 	summaries map[record.Session]NewSummary
 	rules     []rules           // the newest last
 	approvals []safety.Approval // in the order of creation
@@ -46,7 +46,7 @@ func (m *Memory) open() *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.byID == nil {
-		m.byID, m.sessions, m.lost = make(map[string]int), make(map[record.Session][]int), make(map[record.Session]int64)
+		m.byID, m.sessions, m.lost = make(map[string]int), make(map[record.Session][]int), make(map[record.Session][]Loss)
 		m.summaries, m.history = make(map[record.Session]NewSummary), make(map[string][]safety.Step)
 		m.secret = rand.Text()
 	}
@@ -89,9 +89,9 @@ func (s *memory) Append(e record.Event) bool {
 	_, stored := s.m.byID[e.EventID]
 	switch {
 	case e.EventID == "" || e.EventType == "" || e.Status == "":
-		return s.lose(LostInvalid, e.Session())
+		return s.lose(LostInvalid, e)
 	case s.closed:
-		return s.lose(LostClosed, e.Session())
+		return s.lose(LostClosed, e)
 	case stored:
 		s.stats.Duplicates++
 	default:
@@ -112,9 +112,9 @@ func (s *memory) Append(e record.Event) bool {
 }
 
 // lose counts a row that is refused.
-func (s *memory) lose(reason LossReason, of record.Session) (taken bool) {
+func (s *memory) lose(reason LossReason, e record.Event) (taken bool) {
 	s.stats.Lost[reason]++
-	s.m.lost[of]++
+	s.m.lost[e.Session()] = countDropped(s.m.lost[e.Session()], e.RunID)
 	return false
 }
 
@@ -185,13 +185,8 @@ func (s *memory) Stored(ctx context.Context, eventIDs ...string) (bool, error) {
 
 func (s *memory) Waiting(record.Session) ([]record.Event, bool) { return nil, true }
 
-func (s *memory) Losses(ctx context.Context, of record.Session) ([]string, error) {
-	return get(ctx, s, func() (losses []string) {
-		if n := s.m.lost[of]; n > 0 {
-			losses = append(losses, fmt.Sprintf("%d rows were dropped before they could be stored", n))
-		}
-		return losses
-	})
+func (s *memory) Losses(ctx context.Context, of record.Session) ([]Loss, error) {
+	return get(ctx, s, func() []Loss { return slices.Clone(s.m.lost[of]) })
 }
 
 // session returns a line of the list. The caller has the lock.
@@ -299,7 +294,7 @@ func (s *memory) Summaries(ctx context.Context, now time.Time, each func(*Summar
 // stamp returns the state of a session. The caller has the lock.
 func (s *memory) stamp(of record.Session) Stamp {
 	l := s.session(of)
-	stamp := Stamp{LastSeq: l.LastSeq, Events: l.Events, Lost: s.m.lost[of]}
+	stamp := Stamp{LastSeq: l.LastSeq, Events: l.Events, Lost: lostRows(s.m.lost[of], CauseDropped)}
 	for _, a := range s.m.approvals {
 		if a.Session == of {
 			stamp.Steps += int64(len(s.m.history[a.ID]))

@@ -15,5 +15,5 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) func() store.Store { return new(store.Memory).Open })
+	storetest.Run(t, storetest.Harness{Open: func(*testing.T) func() store.Store { return new(store.Memory).Open }})
 }

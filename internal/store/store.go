@@ -29,6 +29,16 @@ var (
 // several processes, see each other's committed work. After Close the methods, and those of the ledger,
 // return an [ErrClosed], where they return an error. When their context has ended, they return its cause;
 // Flush and Import may return nil instead, if the rows are committed. The caller must not change what they return.
+//
+// A store may remove old rows by retention. It removes all rows of a session, and all of them stay of
+//
+//   - a session with an approval that is pending, approved or permitted, until that has expired, or one that is
+//     executing;
+//   - a session with a row that a destination has not acknowledged, or that is a dead letter, see [Outbox];
+//   - the session of an agent that ran as a tool of another session, as long as that one stays.
+//
+// Approvals stay, and so does what Losses says: how many rows were removed. Session does not find the session
+// any more. If it goes on, it has the new rows alone, and no number is given again.
 type Store interface {
 	// Name describes the store, for people: "journal contextgraph.db".
 	Name() string
@@ -62,9 +72,10 @@ type Store interface {
 	// Outline returns the rows of a session in order. It may leave out their payloads but the names of
 	// models and the numbers of tokens.
 	Outline(ctx context.Context, s record.Session) ([]record.Event, error)
-	// Losses says in sentences for people what of a session is known to be lost, none if nothing is. A row
-	// that was refused is lost; other handles know of it after the next Flush.
-	Losses(ctx context.Context, s record.Session) ([]string, error)
+	// Losses returns what of a session is known to be lost, none if nothing is: one loss for each run and
+	// cause, of at most [LossRuns] runs. A row that was refused is lost; other handles know of it after the
+	// next Flush.
+	Losses(ctx context.Context, s record.Session) ([]Loss, error)
 
 	// Session returns a session as it is now; false if it has no rows.
 	Session(ctx context.Context, s record.Session) (Session, bool, error)
@@ -73,10 +84,10 @@ type Store interface {
 	// Standings returns where sessions stand, in their order.
 	Standings(ctx context.Context, sessions []record.Session) ([]Standing, error)
 	// OpenRequests returns the sessions with a request for an approval that may be open at the time now,
-	// the one that expires first first, at most limit.
+	// the one that expires first first, at most limit, none if that is not positive.
 	OpenRequests(ctx context.Context, now time.Time, limit int) ([]record.Session, error)
 	// Requested returns the sessions with an approval whose id, or that of its confirmation, begins with
-	// prefix, the newest first, at most limit. Those are of one application or user that of has; its ID
+	// prefix, the newest first, at most limit, none if that is not positive. Those are of one application or user that of has; its ID
 	// says nothing.
 	Requested(ctx context.Context, of record.Session, prefix string, limit int) ([]record.Session, error)
 	// Summaries calls each with every session with rows, and with its summary if one holds at the time now.

@@ -99,16 +99,16 @@ func streamRows(ctx context.Context, r *run) error {
 
 // bringGraphs waits until a connection brought the graphs of the sessions with a request by itself.
 func bringGraphs(ctx context.Context, r *run) error {
-	rows := r.demo.journal.Outbox(r.sql.Names().Destination())
+	graphs := r.demo.journal.Outbox(r.sql.Names().Destination()).Graphs()
 	err := r.connected(ctx, true, func(ctx context.Context, c warehouse.Connection) error {
 		look := time.NewTicker(pollPause)
 		defer look.Stop()
 		for {
-			through, err := rows.Position(ctx)
+			at, err := graphs.Position(ctx)
 			if err != nil {
 				return err
 			}
-			at, err := rows.Graphs().Position(ctx)
+			_, through, err := graphs.Triggers(ctx, at, 1)
 			s := c.Status()
 			refused, _ := errors.AsType[*replicate.Error](s.GraphError)
 			switch {
@@ -116,7 +116,7 @@ func bringGraphs(ctx context.Context, r *run) error {
 				return err
 			case s.GraphGivenUp > 0, refused != nil && refused.Class == replicate.ClassPermanent:
 				return s.GraphError
-			case at >= through:
+			case at == through:
 				return nil
 			}
 			select {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // Opener connects a journal to the dataset of cfg. It returns at once: what needs the
@@ -23,7 +23,7 @@ func (Opener) Name() string { return "bqstream" }
 // Host is what a Connection gets of the instance it belongs to.
 type Host struct {
 	// Journal has the rows.
-	Journal *journal.Journal
+	Journal store.Publisher
 	// Sessions folds the sessions of the journal.
 	Sessions *graphsync.Sessions
 	// Parts takes the payloads of rows that are too large for the dataset.

@@ -113,7 +113,7 @@ func (n Names) View(suffix string) string { return n.prefix + "_" + suffix }
 func (n Names) Graph() string { return n.graph }
 
 // Destination returns the name under which a journal keeps how far the rows of the table
-// of events are; see [github.com/adk-contextgraph/contextgraph/internal/journal.Journal.Outbox].
+// of events are; see [github.com/adk-contextgraph/contextgraph/internal/store.Outbox].
 // What an [Opener] makes streams by this name.
 func (n Names) Destination() string {
 	return "bigquery:" + n.project + "." + n.dataset + "." + n.table

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -58,7 +57,7 @@ func (d *dataset) Flush(ctx context.Context) error {
 }
 
 func (d *dataset) note(ctx context.Context, call string) error {
-	n, err := d.host.Journal.Count(context.WithoutCancel(ctx))
+	n, err := d.host.Journal.LastSeq(context.WithoutCancel(ctx))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.rows, d.lastCtx = append(d.calls, call), n, ctx
@@ -110,7 +109,18 @@ func TestApprovalsBringTheGraph(t *testing.T) {
 	}
 	h.Ask(cgtest.SessionID)
 	h.Rows(cgtest.SessionID)
-	triggers, err := h.Journal().Triggers(t.Context(), before, math.MaxInt64, 100)
+	box := h.Journal().Outbox("bigquery:my-project.agents.agent_events")
+	last, err := box.LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Acquire(t.Context(), "me", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Advance(t.Context(), "me", last, nil); err != nil {
+		t.Fatal(err)
+	}
+	triggers, _, err := box.Graphs().Triggers(t.Context(), before, 100)
 	if err != nil || len(triggers) == 0 {
 		t.Fatalf("%d triggers, %v: the request brings no graph", len(triggers), err)
 	}
@@ -216,9 +226,9 @@ func TestRetentionKnowsTheDataset(t *testing.T) {
 	} {
 		h := cgtest.New(t, c.options...)
 		box := h.Journal().Outbox("bigquery:my-project.agents.agent_events")
-		for box, want := range map[*journal.Outbox]bool{box: c.rows, box.Graphs(): c.graphs} {
+		for box, want := range map[store.Outbox]bool{box: c.rows, box.Graphs(): c.graphs} {
 			err := box.Advance(t.Context(), "me", 0, nil)
-			if !errors.Is(err, journal.ErrLeaseLost) || strings.Contains(err.Error(), "does not exist") == want {
+			if !errors.Is(err, store.ErrLeaseLost) || strings.Contains(err.Error(), "does not exist") == want {
 				t.Errorf("%s: Advance() of %s = %v", name, box.Destination(), err)
 			}
 		}

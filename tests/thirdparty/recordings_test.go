@@ -28,6 +28,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/replay"
 )
@@ -199,7 +200,7 @@ func readRows(t *testing.T, path string) []row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gaps := append(graphsync.RunGaps(graphsync.Fold(nil, events).Runs(), nil), losses...); len(gaps) != 0 {
+	if gaps := append(graphsync.RunGaps(graphsync.Fold(nil, events).Runs(), nil), store.LossSentences(losses)...); len(gaps) != 0 {
 		t.Errorf("gaps in the record: %q", gaps)
 	}
 	return decodeRows(t, events)

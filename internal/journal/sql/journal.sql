@@ -31,7 +31,7 @@ SELECT
   (SELECT coalesce(sum(events), 0) FROM sessions),
   (SELECT min(first_time) FROM sessions WHERE events > 0),
   (SELECT max(last_time) FROM sessions WHERE events > 0),
-  (SELECT count(*) FROM lost_rows),
+  (SELECT count(DISTINCT session) FROM lost_rows),
   (SELECT coalesce(sum(rows), 0) FROM lost_rows)
 
 -- name: select_usage

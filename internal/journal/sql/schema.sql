@@ -59,12 +59,15 @@ CREATE TABLE child_sessions (
 
 CREATE INDEX child_sessions_child ON child_sessions (child);
 
--- How many rows of a session were lost before they could be stored. A run of which not one row is
--- left shows nowhere else.
+-- How many rows of a run were lost before they could be stored. A run of which not one row is left
+-- shows nowhere else. Of a session with very many such runs, one line without run_id counts the rows of
+-- the last ones.
 CREATE TABLE lost_rows (
-  session INTEGER PRIMARY KEY REFERENCES sessions (number),
-  rows    INTEGER NOT NULL
-) STRICT;
+  session INTEGER NOT NULL REFERENCES sessions (number),
+  run_id  TEXT NOT NULL,
+  rows    INTEGER NOT NULL,
+  PRIMARY KEY (session, run_id)
+) STRICT, WITHOUT ROWID;
 
 -- One row per step of a run. The 17 columns from timestamp on are those of the warehouse table, in
 -- its order. The journal's own columns stand before them, so that reading them never follows the

@@ -9,7 +9,7 @@ WHERE s.events > 0
 -- name: select_stamp
 -- Numbers that change with whatever a summary is made of: rows, losses, steps of approvals.
 SELECT s.last_seq, s.events,
-  coalesce((SELECT l.rows FROM lost_rows AS l WHERE l.session = s.number), 0),
+  coalesce((SELECT sum(l.rows) FROM lost_rows AS l WHERE l.session = s.number), 0),
   (SELECT count(*) FROM approvals AS a
     JOIN approval_history AS h ON h.id > a.number << 20 AND h.id < (a.number + 1) << 20
     WHERE a.session = s.number)

@@ -264,7 +264,7 @@ func testOpenRequests(t *testing.T, a, b store.Store) {
 		move(t, l, create(t, l, p), ask.path...)
 	}
 	all := []record.Session{of("soon"), of("approved"), of("later"), of("rejected")}
-	for limit, want := range map[int][]record.Session{10: all, 4: all, 1: all[:1], 0: nil} {
+	for limit, want := range map[int][]record.Session{10: all, 4: all, 1: all[:1], 0: nil, -1: nil} {
 		got, err := b.OpenRequests(t.Context(), now, limit)
 		wantSame(t, fmt.Sprintf("at most %d", limit), err, want, got)
 	}
@@ -300,6 +300,7 @@ func testRequested(t *testing.T, a, b store.Store) {
 		"any":                           {limit: 9, want: []record.Session{of("first"), desk, bob, of("second")}},
 		"none":                          {prefix: "A", limit: 9},
 		"at most none":                  {prefix: "a"},
+		"a limit below none":            {prefix: "a", limit: -1},
 		"of an application":             {of: record.Session{App: "desk"}, prefix: "a", limit: 9, want: []record.Session{desk}},
 		"of a user":                     {of: record.Session{User: "bob"}, prefix: "a", limit: 9, want: []record.Session{bob}},
 		"of a user of an application":   {of: record.Session{App: own.App, User: own.User}, prefix: "a", limit: 1, want: []record.Session{of("first")}},
@@ -450,7 +451,7 @@ func testIdentity(t *testing.T, a, b store.Store) {
 			t.Errorf("the last of %d rows has number %d, %v", n, seq, err)
 		}
 		losses, err := b.Losses(t.Context(), own)
-		wantSame(t, "losses", err, []string(nil), losses)
+		wantSame(t, "losses", err, []store.Loss(nil), losses)
 		put(t, a, row(own, fmt.Sprint(n)))
 	}
 }

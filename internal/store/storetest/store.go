@@ -19,10 +19,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Run tests an implementation of [store.Store]. open gives a function that opens one more handle on the
-// same data each time it is called, as another process does, and closes it with t.Cleanup. The data of
-// each call of open is fresh. Append has room for 2,000 rows.
-func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
+// Run tests an implementation of [store.Store].
+func Run(t *testing.T, h Harness) {
+	open := h.Open
 	t.Run("Ledger", func(t *testing.T) {
 		RunLedger(t, func(t *testing.T) safety.Ledger { return open(t)().Ledger() })
 	})
@@ -34,6 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 		{"Apart", testApart},
 		{"Duplicates", testDuplicates},
 		{"Refused", testRefused},
+		{"Losses", testLosses},
 		{"Values", testValues},
 		{"Row", testRow},
 		{"Waiting", testWaiting},
@@ -56,6 +56,9 @@ func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 			a, b := handles(t, open)
 			test.run(t, a, b)
 		})
+	}
+	if h.Remove != nil {
+		t.Run("Retention", func(t *testing.T) { testRetention(t, h) })
 	}
 	t.Run("Random", func(t *testing.T) {
 		testRandom(t, func(t *testing.T) (a, b store.Store) { return handles(t, open) })
