@@ -17,7 +17,7 @@ import (
 )
 
 func TestMemoryLedger(t *testing.T) {
-	storetest.RunLedger(t, func(*testing.T) safety.Ledger { return new(store.MemoryLedger) })
+	storetest.RunLedger(t, func(*testing.T) safety.Ledger { return new(store.Memory).Open().Ledger() })
 }
 
 // altered is a ledger that changes its answers, where it has a function for that.

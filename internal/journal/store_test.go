@@ -13,9 +13,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 )
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) func() store.Store {
-		path := journaltest.Path(t)
-		return func() store.Store { return reopen(t, journal.Config{Journal: config.Journal{Path: path}}) }
-	})
+func TestStore(t *testing.T) { storetest.Run(t, openStore) }
+
+func TestRandomWork(t *testing.T) { storetest.Compare(t, openStore) }
+
+// openStore returns a function that opens one more handle on a new journal.
+func openStore(t *testing.T) func() store.Store {
+	path := journaltest.Path(t)
+	return func() store.Store { return reopen(t, journal.Config{Journal: config.Journal{Path: path}}) }
 }

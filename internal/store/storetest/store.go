@@ -16,16 +16,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // Run tests an implementation of [store.Store]. open gives a function that opens one more handle on the
 // same data each time it is called, as another process does, and closes it with t.Cleanup. The data of
 // each call of open is fresh. Append has room for 2,000 rows.
 func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
-	t.Run("Ledger", func(t *testing.T) {
-		RunLedger(t, func(t *testing.T) safety.Ledger { return open(t)().Ledger() })
-	})
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, a, b store.Store) // two handles on the same data
@@ -51,15 +47,19 @@ func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 		{"Closed", testClosed},
 		{"EndedContext", testEndedContext},
 		{"AtOnce", testAtOnce},
+		{"Create", testCreate},
+		{"NotFound", testNotFound},
+		{"Attach", testAttach},
+		{"List", testList},
+		{"Isolation", testIsolation},
+		{"Transitions", testTransitions},
+		{"Race", testRace},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, b := handles(t, open)
 			test.run(t, a, b)
 		})
 	}
-	t.Run("Random", func(t *testing.T) {
-		testRandom(t, func(t *testing.T) (a, b store.Store) { return handles(t, open) })
-	})
 }
 
 // handles opens two handles on fresh data. Their books must be right when the test ends.
