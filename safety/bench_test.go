@@ -219,7 +219,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 	}
 	c := &clock{now: epoch}
 	b := &bench{
-		t: t, clock: c, ledger: new(store.MemoryLedger),
+		t: t, clock: c, ledger: new(store.Memory).Open().Ledger(),
 		record: &recorded{snap: safety.Snapshot{
 			Evidence: entity.Evidence{Entities: entities}, Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		}},

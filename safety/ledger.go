@@ -56,6 +56,23 @@ type Ledger interface {
 	List(ctx context.Context, q Query) ([]Approval, error)
 }
 
+// CheckNew returns what Create has to refuse a for, whatever is stored; nil if nothing. It is for implementations.
+func (a *Approval) CheckNew() error {
+	if a.ID == "" || a.State != StatePending {
+		return fmt.Errorf("approval %q in state %q: %w: a new one needs an id and must be pending", a.ID, a.State, ErrConflict)
+	}
+	return nil
+}
+
+// CheckAttach returns what Attach has to refuse a confirmation of the stored a for, whatever else is stored; nil
+// if nothing. It is for implementations.
+func (a *Approval) CheckAttach(confirmationID string) error {
+	if confirmationID == "" || a.State != StatePending || a.ConfirmationID != "" {
+		return fmt.Errorf("approval %s: %w: it is %s and has confirmation %q", a.ID, ErrConflict, a.State, a.ConfirmationID)
+	}
+	return nil
+}
+
 // Query selects approvals of a [Ledger]: those that have what each field says that is set. The zero
 // value selects none.
 type Query struct {

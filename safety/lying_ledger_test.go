@@ -11,14 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-func TestMemoryLedger(t *testing.T) {
-	storetest.RunLedger(t, func(*testing.T) safety.Ledger { return new(store.MemoryLedger) })
-}
 
 // altered is a ledger that changes its answers, where it has a function for that.
 type altered struct {

@@ -297,7 +297,7 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 	p := safety.DefaultPolicy()
 	p.Parallel = 16
 	g, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.MemoryLedger), Policy: p,
+		Ledger: new(store.Memory).Open().Ledger(), Policy: p,
 		Evidence: evidenceFunc(func(context.Context) (safety.Snapshot, error) {
 			return safety.Snapshot{Evidence: entity.Evidence{Entities: things}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}}, nil
 		}),

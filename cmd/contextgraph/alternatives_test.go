@@ -35,7 +35,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 		Receipt: record.Receipt{Watermark: 1, RowsRead: 1},
 	}
 	guard, err := safety.NewGuard(safety.GuardConfig{
-		Policy: safety.DefaultPolicy(), Ledger: new(store.MemoryLedger), Evidence: seen,
+		Policy: safety.DefaultPolicy(), Ledger: new(store.Memory).Open().Ledger(), Evidence: seen,
 		Checkers: map[string]safety.Checker{"Product": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 			return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"availability": entity.Bool(false)}}, nil
 		})},

@@ -47,7 +47,7 @@ func TestConditionsShow(t *testing.T) {
 			"free": {Drift: safety.Changed, Severity: 0.5, Condition: safety.Condition{Operator: safety.AtLeast, Literal: "8"}},
 		}}}
 		guard, err := safety.NewGuard(safety.GuardConfig{
-			Ledger: new(store.MemoryLedger), Policy: policy,
+			Ledger: new(store.Memory).Open().Ledger(), Policy: policy,
 			Evidence: oneCluster{entity.Entity{
 				Type: "Cluster", Value: "eu-west", Source: entity.SourceRule, Confidence: 1, SeenAt: time.Now(), Attributes: map[string]entity.Value{"free": number(64)},
 			}},

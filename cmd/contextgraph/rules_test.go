@@ -34,7 +34,7 @@ func withRules(tool, each, value string) string {
 
 // TestRules: rules shows what each rule read and found, and how near it came.
 func TestRules(t *testing.T) {
-	h := cgtest.New(t)
+	h := cgtest.New(t, cgtest.OnFile)
 	h.Ask(cgtest.SessionID)
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct {
@@ -69,7 +69,7 @@ func TestRules(t *testing.T) {
 // TestDraft: init --from prints a configuration that loads, and whose rules find what the tools
 // showed.
 func TestDraft(t *testing.T) {
-	h := cgtest.New(t)
+	h := cgtest.New(t, cgtest.OnFile)
 	h.Ask(cgtest.SessionID)
 	t.Chdir(t.TempDir())
 	code, draft, stderr := runCommand(t, "init", "--from", cgtest.SessionID, "--journal", h.Path)
@@ -92,7 +92,7 @@ func TestDraft(t *testing.T) {
 
 // TestWouldHaveBlocked: in observe mode the list has the calls that enforcement would block.
 func TestWouldHaveBlocked(t *testing.T) {
-	h := cgtest.New(t, cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Guard.Mode = config.ModeObserve })
+	h := cgtest.New(t, cgtest.OnFile, cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Guard.Mode = config.ModeObserve })
 	t.Chdir(t.TempDir())
 	if _, _, stderr := runCommand(t, "would-have-blocked", "--journal", h.Path); !strings.Contains(stderr, "has no request of the last 7d that was only observed") {
 		t.Errorf("nothing observed: %s", stderr)
@@ -117,7 +117,7 @@ func TestWouldHaveBlocked(t *testing.T) {
 
 // TestEnforcedIsNotObserved: where the gate enforces, the command says where to look.
 func TestEnforcedIsNotObserved(t *testing.T) {
-	h := cgtest.New(t)
+	h := cgtest.New(t, cgtest.OnFile)
 	h.Ask(cgtest.SessionID)
 	t.Chdir(t.TempDir())
 	if _, _, stderr := runCommand(t, "would-have-blocked", "--journal", h.Path); !strings.Contains(stderr, "1 requests were enforced") {

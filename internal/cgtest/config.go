@@ -35,6 +35,8 @@ type Config struct {
 	Logger        *slog.Logger
 	Now           func() time.Time
 	Part          contextgraph.Part
+	// Memory, if not nil, is in the place of the journal.
+	Memory *store.Memory
 }
 
 // Open opens an instance of the configuration.
@@ -59,6 +61,9 @@ func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
 		contextgraph.WithFormatter(c.Format), contextgraph.WithClassifier(c.Classify), contextgraph.WithMeterProvider(c.MeterProvider),
 		contextgraph.WithLogger(c.Logger), contextgraph.WithClock(c.Now),
 	)
+	if c.Memory != nil {
+		ctx = store.With(ctx, c.Memory.Open())
+	}
 	return contextgraph.Open(ctx, c.Config, opts...)
 }
 
@@ -78,10 +83,10 @@ func JournalOf(t testing.TB, cg *contextgraph.Instance) *journal.Journal {
 	return j
 }
 
-// Gaps returns what is missing in the record of a session in a journal, where no run is under way.
-func Gaps(t testing.TB, j *journal.Journal, s record.Session) []string {
+// Gaps returns what is missing in the record of a session in a store, where no run is under way.
+func Gaps(t testing.TB, j store.Store, s record.Session) []string {
 	t.Helper()
-	rows, err := j.Events(context.Background(), s)
+	rows, err := store.Events(context.Background(), j, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +97,21 @@ func Gaps(t testing.TB, j *journal.Journal, s record.Session) []string {
 	return append(graphsync.RunGaps(graphsync.Fold(nil, rows).Runs(), nil), store.LossSentences(losses)...)
 }
 
-// Journal returns the journal of the harness, opened a second time.
+// Store returns the store of the harness, opened a second time.
+func (h *Harness) Store() store.Store {
+	h.T.Helper()
+	if h.Memory != nil {
+		return h.Memory.Open()
+	}
+	return h.Journal()
+}
+
+// Journal returns the journal of the harness, opened a second time; it has one with the option [OnFile].
 func (h *Harness) Journal() *journal.Journal {
 	h.T.Helper()
+	if h.Memory != nil {
+		h.T.Fatal("the harness has no journal: see OnFile")
+	}
 	if h.journalOf != h.T { // which a test may change
 		h.journal, h.journalOf = JournalOf(h.T, h.CG), h.T
 	}

@@ -32,8 +32,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -55,7 +57,8 @@ func Key(id string) record.Session { return record.Session{App: App, User: User,
 type Harness struct {
 	T        testing.TB
 	CG       *contextgraph.Instance
-	Path     string // of the journal
+	Path     string        // of the journal
+	Memory   *store.Memory // in its place; nil with [OnFile]
 	Clock    *Clock
 	Shop     *Shop
 	Sessions session.Service
@@ -99,6 +102,14 @@ type Options struct {
 	ChangeRunner func(*runner.Config)
 	// ChangeTools changes the tools of the agent, search first.
 	ChangeTools func(*contextgraph.Instance, []tool.Tool) []tool.Tool
+}
+
+// OnFile has the harness record to a journal in the place of a store in memory. In the thorough size all do.
+func OnFile(o *Options) { o.Config.Memory = nil }
+
+// Beside has the harness record where another one does.
+func Beside(h *Harness) Option {
+	return func(o *Options) { o.Config.Journal.Path, o.Config.Memory = h.Path, h.Memory }
 }
 
 // Listed has the config name the tool instead of wrapping it.
@@ -158,12 +169,16 @@ func New(t testing.TB, opts ...Option) *Harness {
 		},
 		Answer: Shopper,
 	}
+	if !testsize.Thorough() {
+		o.Config.Memory = new(store.Memory)
+	}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(o)
 		}
 	}
-	if o.Config.Enabled == nil || *o.Config.Enabled { // else nobody makes a journal
+	h.Memory = o.Config.Memory
+	if h.Memory == nil && (o.Config.Enabled == nil || *o.Config.Enabled) { // else nobody makes a journal
 		journaltest.Write(t, h.Path)
 	}
 	cg, err := o.Config.Open(context.Background())
@@ -295,7 +310,7 @@ func (h *Harness) Rows(sessionID string) []record.Event {
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatalf("Flush: %v", err)
 	}
-	rows, err := h.Journal().Events(h.T.Context(), Key(sessionID))
+	rows, err := store.Events(h.T.Context(), h.Store(), Key(sessionID))
 	if err != nil {
 		h.T.Fatalf("Events: %v", err)
 	}

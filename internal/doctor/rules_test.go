@@ -13,7 +13,7 @@ import (
 
 // The rules are tried on what is recorded.
 func TestExamineRules(t *testing.T) {
-	h := cgtest.New(t)
+	h := cgtest.New(t, cgtest.OnFile)
 	h.Ask(cgtest.SessionID)
 	if err := h.CG.Flush(t.Context()); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -23,11 +24,8 @@ type ledger struct{ j *Journal }
 // Create stores a pending approval and the first step of its history.
 func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 	what := fmt.Sprintf("create approval %q", a.ID)
-	if a.ID == "" || a.State != safety.StatePending {
-		return fmt.Errorf("journal: %s in state %q: %w: it needs an id and must be pending", what, a.State, safety.ErrConflict)
-	}
 	row, err := encodeApproval(a)
-	if err != nil {
+	if err = cmp.Or(a.CheckNew(), err); err != nil {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
 	level := syncFull
@@ -57,8 +55,8 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 		if err != nil {
 			return err
 		}
-		if confirmationID == "" || a.State != safety.StatePending || a.ConfirmationID != "" {
-			return fmt.Errorf("%w: it is %s and has confirmation %q", safety.ErrConflict, a.State, a.ConfirmationID)
+		if err := a.CheckAttach(confirmationID); err != nil {
+			return err
 		}
 		err = exec(conn, attachApprovalSQL, func(b *binder) { b.text(id, confirmationID) })
 		if isConstraint(err) {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 
@@ -58,6 +59,7 @@ func scanSummary(stmt *sqlite.Stmt) (store.Session, error) {
 	if err := json.Unmarshal(columnJSON(stmt, 7), &s.Agents); err != nil {
 		return s, fmt.Errorf("agents of session %s: %w", s.Session.ID, err)
 	}
+	slices.Sort(s.Agents)
 	return s, nil
 }
 

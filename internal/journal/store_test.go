@@ -29,3 +29,5 @@ var ours = storetest.Harness{
 
 func TestStore(t *testing.T)  { storetest.Run(t, ours) }
 func TestOutbox(t *testing.T) { storetest.RunOutbox(t, ours) }
+
+func TestRandomWork(t *testing.T) { storetest.Compare(t, ours.Open) }

@@ -10,7 +10,7 @@
 // into one test binary, through an overlay, and the environment of a process says which
 // one is alive. What cannot be compiled with the others is compiled alone.
 //
-//	go run ./internal/mutate -pkg ./safety -tests ./internal/store/storetest
+//	go run ./internal/mutate -pkg ./safety -tests ./internal/store
 //
 // The run fails for a survivor that is not in the list of accepted ones, and for one in
 // the list that is killed or does not exist.

@@ -61,7 +61,7 @@ func (r recorded) Collect(context.Context, safety.Session, record.Decision) (saf
 func check(t *testing.T, c safety.Checker) safety.Report {
 	t.Helper()
 	g, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.MemoryLedger), Evidence: recorded{strava}, Checkers: map[string]safety.Checker{"Product": c},
+		Ledger: new(store.Memory).Open().Ledger(), Evidence: recorded{strava}, Checkers: map[string]safety.Checker{"Product": c},
 		Policy: safety.DefaultPolicy(), Now: func() time.Time { return epoch },
 	})
 	if err != nil {

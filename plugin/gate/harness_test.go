@@ -143,7 +143,7 @@ func (mk *market) Check(context.Context, entity.Canonical) (safety.State, error)
 
 func (mk *market) guard() *safety.Guard {
 	return must(safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.MemoryLedger), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: safety.DefaultPolicy(),
+		Ledger: new(store.Memory).Open().Ledger(), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: safety.DefaultPolicy(),
 	}))
 }
 

@@ -307,13 +307,13 @@ func allRows(h *cgtest.Harness) []record.Event {
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatalf("Flush: %v", err)
 	}
-	sessions, err := h.Journal().Sessions(h.T.Context(), store.Query{})
+	sessions, err := h.Store().Sessions(h.T.Context(), store.Query{})
 	if err != nil {
 		h.T.Fatalf("Sessions: %v", err)
 	}
 	var rows []record.Event
 	for _, s := range sessions {
-		of, err := h.Journal().Events(h.T.Context(), s.Session)
+		of, err := store.Events(h.T.Context(), h.Store(), s.Session)
 		if err != nil {
 			h.T.Fatalf("Events: %v", err)
 		}

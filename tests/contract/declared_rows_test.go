@@ -39,7 +39,7 @@ func TestDeclaredEntitiesAreOnRecordAtOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Journal.CommitInterval = time.Second })
+			h := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) { o.Config.Journal.CommitInterval = time.Second })
 			conn, err := sqlite.OpenConn(h.Path, sqlite.OpenReadWrite)
 			if err != nil {
 				t.Fatal(err)

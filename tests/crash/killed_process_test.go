@@ -81,7 +81,7 @@ func TestKilledChild(t *testing.T) {
 			die()
 		}
 	}
-	h := cgtest.New(t, guarding[way].opt, journalAt(path), func(o *cgtest.Options) {
+	h := cgtest.New(t, cgtest.OnFile, guarding[way].opt, journalAt(path), func(o *cgtest.Options) {
 		o.CountChecks = true
 		o.BeforeTool = []llmagent.BeforeToolCallback{func(ctx agent.Context, called tool.Tool, _ map[string]any) (map[string]any, error) {
 			if called.Name() == "buy" && ctx.ToolConfirmation() != nil {
@@ -140,7 +140,7 @@ func TestKilledProcess(t *testing.T) {
 				if got := bytes.Count(effects, []byte("bought")); got != map[bool]int{true: 1}[happened] || err != nil && happened {
 					t.Errorf("%d effects, %v", got, err)
 				}
-				h := cgtest.New(t, guard.opt, journalAt(path))
+				h := cgtest.New(t, cgtest.OnFile, guard.opt, journalAt(path))
 				old := h.Approvals(cgtest.SessionID)[0]
 				if old.State != want || old.InDoubt() != (want == safety.StateExecuting) {
 					t.Fatalf("the approval is %s, in doubt %t; want %s", old.State, old.InDoubt(), want)
@@ -213,7 +213,7 @@ func resolve(t *testing.T, h *cgtest.Harness, a safety.Approval, executed bool) 
 func TestResolveWaitsForTheEffect(t *testing.T) {
 	for way, guard := range guarding {
 		t.Run(way, func(t *testing.T) {
-			h := cgtest.New(t, guard.opt)
+			h := cgtest.New(t, cgtest.OnFile, guard.opt)
 			var tried atomic.Bool
 			h.OnBuy = func() {
 				tried.Store(true)
@@ -234,7 +234,7 @@ func TestResolveWaitsForTheEffect(t *testing.T) {
 
 // The history is read by session, and not without a journal.
 func TestHistory(t *testing.T) {
-	h := cgtest.New(t, cgtest.Unasked)
+	h := cgtest.New(t, cgtest.OnFile, cgtest.Unasked)
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
 	a := h.Approvals(cgtest.SessionID)[0]

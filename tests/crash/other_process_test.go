@@ -17,7 +17,7 @@ func TestRunUnderWayInAnotherProcessIsAGap(t *testing.T) {
 	var cfg cgtest.Config
 	var report safety.Report
 	var h *cgtest.Harness
-	h = cgtest.New(t, func(o *cgtest.Options) {
+	h = cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) {
 		search := o.Search
 		o.Search = func(ctx agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
 			if err := h.CG.Flush(ctx); err != nil {

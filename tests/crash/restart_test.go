@@ -12,14 +12,14 @@ import (
 )
 
 func TestApprovalSurvivesARestart(t *testing.T) {
-	h := cgtest.New(t)
+	h := cgtest.New(t, cgtest.OnFile)
 	id, _ := h.Ask(cgtest.SessionID)
 	if err := h.CG.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	// The same session service stands for one that is durable; everything of
 	// contextgraph is new and reads the journal of before.
-	again := cgtest.New(t, func(o *cgtest.Options) {
+	again := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) {
 		o.Config.Journal.Path = h.Path
 		o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = h.Sessions }
 	})

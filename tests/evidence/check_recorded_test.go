@@ -51,7 +51,7 @@ func recordedCheck(h *cgtest.Harness, cfg contextgraph.Config, session, approval
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatal(err)
 	}
-	return setup.CheckRecorded(h.T.Context(), cfg, h.Journal(), cgtest.Key(session), approval)
+	return setup.CheckRecorded(h.T.Context(), cfg, h.Store(), cgtest.Key(session), approval)
 }
 
 // wantVerdict expects a verdict, with a failure for the reason if there is one.

@@ -63,8 +63,7 @@ func ramblers(t *testing.T) (servers []*cgtest.Harness, current **ramble) {
 		}}, nil
 	})
 	one := cgtest.New(t, cgtest.Covered, prices)
-	two := cgtest.New(t, cgtest.Covered, prices, func(o *cgtest.Options) {
-		o.Config.Journal.Path = one.Path
+	two := cgtest.New(t, cgtest.Covered, prices, cgtest.Beside(one), func(o *cgtest.Options) {
 		o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = one.Sessions }
 	})
 	two.Sessions = one.Sessions

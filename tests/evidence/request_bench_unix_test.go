@@ -70,7 +70,7 @@ func searched(b *testing.B, spans int, opts ...cgtest.Option) *cgtest.Harness {
 	b.Helper()
 	const together = 1_000
 	left := spans
-	h := cgtest.New(b, append(opts, func(o *cgtest.Options) {
+	h := cgtest.New(b, append(opts, cgtest.OnFile, func(o *cgtest.Options) {
 		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
 			if told := lastTold(req); told == "buy a route" {
 				return buys(req), nil

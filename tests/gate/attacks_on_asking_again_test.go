@@ -23,7 +23,7 @@ import (
 func TestAskedAgainByTwoProcesses(t *testing.T) {
 	for range testsize.Rounds(t, 1, 20) {
 		a := cgtest.NewRepeating(t, &cgtest.Repeater{})
-		b := cgtest.NewRepeating(t, &cgtest.Repeater{}, func(o *cgtest.Options) { o.Config.Journal.Path = a.Path })
+		b := cgtest.NewRepeating(t, &cgtest.Repeater{}, cgtest.Beside(a))
 		for _, h := range []*cgtest.Harness{a, b} {
 			h.Sessions, h.Shop = a.Sessions, a.Shop
 			h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Tools: h.Tools, Model: h.Model}))

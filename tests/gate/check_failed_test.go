@@ -16,7 +16,7 @@ import (
 // The journal cannot be written when the approval is asked: the request is never
 // answerable, and the model is told.
 func TestJournalUnwritableWhenAsked(t *testing.T) {
-	h := cgtest.New(t)
+	h := cgtest.New(t, cgtest.OnFile)
 	conn, err := sqlite.OpenConn(h.Path, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestCheckHandler(t *testing.T) {
 	if err := h.CG.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	open, err := inspect.OpenSessions(t.Context(), inspect.NewJournal(h.Journal()), time.Now())
+	open, err := inspect.OpenSessions(t.Context(), inspect.NewJournal(h.Store()), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

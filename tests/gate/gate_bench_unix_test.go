@@ -33,7 +33,7 @@ func BenchmarkGate(b *testing.B) {
 		{"bare", bare},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			h := cgtest.New(b, bench.opt)
+			h := cgtest.New(b, cgtest.OnFile, bench.opt)
 			before, start := h.CG.Stats().Journal, cgtest.CPUTime(b)
 			b.ResetTimer()
 			for n := range b.N {

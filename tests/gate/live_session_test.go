@@ -28,6 +28,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -171,7 +172,7 @@ func TestLiveSessionDenies(t *testing.T) {
 			// The log tells of the refusal before its row is written.
 			for t.Context().Err() == nil {
 				_ = h.CG.Flush(t.Context())
-				rows, err := h.Journal().Events(t.Context(), cgtest.Key(cgtest.SessionID))
+				rows, err := store.Events(t.Context(), h.Store(), cgtest.Key(cgtest.SessionID))
 				if err != nil || len(rowtest.Of(rows, record.ToolError)) > 0 {
 					return
 				}

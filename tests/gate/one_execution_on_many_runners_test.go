@@ -79,7 +79,7 @@ func TestOneExecutionOnManyRunners(t *testing.T) {
 			if n := len(graphsync.Fold(nil, rows).Runs()); n != runs+1 {
 				t.Errorf("%d runs on record, want %d: the one that asked, and all that answered", n, runs+1)
 			}
-			if gaps := cgtest.Gaps(t, h.Journal(), cgtest.Key(cgtest.SessionID)); len(gaps) > 0 {
+			if gaps := cgtest.Gaps(t, h.Store(), cgtest.Key(cgtest.SessionID)); len(gaps) > 0 {
 				t.Errorf("the record lacks %v", gaps)
 			}
 			if err := h.CG.Stats().Check(); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -164,7 +165,7 @@ func TestPeerDoesNotApproveItsOwnRequest(t *testing.T) {
 			if err := p.CG.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := cgtest.JournalOf(t, p.CG).Events(t.Context(), p.session(tt.as))
+			rows, err := store.Events(t.Context(), p.Store(), p.session(tt.as))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,19 +22,19 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// store is a system that the effect acts on: it sells while its price has the revision
+// seller is a system that the effect acts on: it sells while its price has the revision
 // that the buyer insists on, or whatever it is now to one who insists on nothing.
-type store struct {
+type seller struct {
 	mu       sync.Mutex
 	price    string
 	revision int
 	sold     []string // the price of each sale
 }
 
-func (s *store) etag() string { return fmt.Sprintf("%q", fmt.Sprint(s.revision)) }
+func (s *seller) etag() string { return fmt.Sprintf("%q", fmt.Sprint(s.revision)) }
 
-// check is the checker of the store.
-func (s *store) check(context.Context, entity.Canonical) (safety.State, error) {
+// check is the checker of the seller.
+func (s *seller) check(context.Context, entity.Canonical) (safety.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	price, err := entity.ParseMoney(s.price, "USD")
@@ -47,7 +47,7 @@ func (s *store) check(context.Context, entity.Canonical) (safety.State, error) {
 }
 
 // set is another buyer, or a price list: whatever moves the world.
-func (s *store) set(price string) {
+func (s *seller) set(price string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.price = price
@@ -56,7 +56,7 @@ func (s *store) set(price string) {
 
 var errMoved = errors.New("412 Precondition Failed")
 
-func (s *store) sell(ifMatch string) error {
+func (s *seller) sell(ifMatch string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ifMatch != "" && ifMatch != s.etag() {
@@ -67,15 +67,15 @@ func (s *store) sell(ifMatch string) error {
 	return nil
 }
 
-func (s *store) sales() []string {
+func (s *seller) sales() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sold)
 }
 
-// storefront has the harness buy from a store, with an effect that insists on what the check saw.
+// storefront has the harness buy from a seller, with an effect that insists on what the check saw.
 // before runs in the tool, right before the effect.
-func storefront(s *store, before func(*store), seen *[]safety.Precondition) cgtest.Option {
+func storefront(s *seller, before func(*seller), seen *[]safety.Precondition) cgtest.Option {
 	return func(o *cgtest.Options) {
 		o.Config.CheckFuncs["Product"] = safety.CheckerFunc(s.check)
 		makeBuy := o.MakeBuy
@@ -110,9 +110,9 @@ var forms = map[string]cgtest.Option{
 func TestEffectInsistsOnWhatTheCheckSaw(t *testing.T) {
 	for form, opt := range forms {
 		t.Run(form, func(t *testing.T) {
-			s := &store{price: "$40,000", revision: 7}
+			s := &seller{price: "$40,000", revision: 7}
 			var seen []safety.Precondition
-			h := cgtest.New(t, opt, storefront(s, func(s *store) { s.set("$52,000") }, &seen))
+			h := cgtest.New(t, opt, storefront(s, func(s *seller) { s.set("$52,000") }, &seen))
 			id, _ := h.Ask(cgtest.SessionID)
 			h.Answer(cgtest.SessionID, id, true)
 			h.WantBought(1)
@@ -130,9 +130,9 @@ func TestEffectInsistsOnWhatTheCheckSaw(t *testing.T) {
 
 // A tool that is only listed has no preconditions: it has the context of ADK.
 func TestListedToolHasNoPreconditions(t *testing.T) {
-	s := &store{price: "$40,000", revision: 7}
+	s := &seller{price: "$40,000", revision: 7}
 	seen := []safety.Precondition{{}}
-	h := cgtest.New(t, cgtest.Listed, storefront(s, func(*store) {}, &seen))
+	h := cgtest.New(t, cgtest.Listed, storefront(s, func(*seller) {}, &seen))
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
 	h.WantBought(1)
@@ -144,9 +144,9 @@ func TestListedToolHasNoPreconditions(t *testing.T) {
 // Only the call that consumed the permit reads its preconditions: neither a call beside
 // it does, nor one that it makes, nor a context that is no tool's.
 func TestPreconditionsAreOfOneCall(t *testing.T) {
-	s := &store{price: "$40,000", revision: 7}
+	s := &seller{price: "$40,000", revision: 7}
 	var seen, beside, derived, inside []safety.Precondition
-	h := cgtest.New(t, cgtest.Unasked, storefront(s, func(*store) {}, &seen), func(o *cgtest.Options) {
+	h := cgtest.New(t, cgtest.Unasked, storefront(s, func(*seller) {}, &seen), func(o *cgtest.Options) {
 		search := o.Search
 		o.Search = func(ctx agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
 			beside = append(beside, contextgraph.Preconditions(ctx)...)

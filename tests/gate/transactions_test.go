@@ -25,7 +25,7 @@ func TestTransactionsOfAnApproval(t *testing.T) {
 		{"protected", func(o *cgtest.Options) { o.Protect = true }, 7, 5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := cgtest.New(t, test.opt, func(o *cgtest.Options) { o.Config.Journal.CommitInterval = time.Second })
+			h := cgtest.New(t, cgtest.OnFile, test.opt, func(o *cgtest.Options) { o.Config.Journal.CommitInterval = time.Second })
 			least := [2]uint64{100, 100}
 			for n := 0; n < 20 && (least[0] > test.transactions || least[1] > test.synced); n++ {
 				session := fmt.Sprint("session-", n)

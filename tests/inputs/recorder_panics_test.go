@@ -33,7 +33,7 @@ func TestInputWhileTheRecorderPanics(t *testing.T) {
 			w.WantBought(1)
 		}
 		w.Rows(cgtest.SessionID)
-		if gaps := cgtest.Gaps(t, cgtest.JournalOf(t, w.CG), cgtest.Key(cgtest.SessionID)); len(gaps) > 0 {
+		if gaps := cgtest.Gaps(t, w.Store(), cgtest.Key(cgtest.SessionID)); len(gaps) > 0 {
 			t.Errorf("after panic %d a refused message leaves gaps: %v", n, gaps)
 		}
 		if sessions.Countdown.Load() > 0 {

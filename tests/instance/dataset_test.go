@@ -98,7 +98,7 @@ func into(d *dataset, change func(*config.BigQuery)) cgtest.Option {
 // session to the dataset; nothing else does.
 func TestApprovalsBringTheGraph(t *testing.T) {
 	d := &dataset{}
-	h := cgtest.New(t, into(d, nil))
+	h := cgtest.New(t, cgtest.OnFile, into(d, nil))
 	if _, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, "other", adktest.UserText("find routes")); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestApprovalsBringTheGraph(t *testing.T) {
 // flush_timeout, whatever becomes of its client.
 func TestFlushOnRunEnd(t *testing.T) {
 	d := &dataset{}
-	h := cgtest.New(t, into(d, func(c *config.BigQuery) { c.Stream.FlushOnRunEnd = true }))
+	h := cgtest.New(t, cgtest.OnFile, into(d, func(c *config.BigQuery) { c.Stream.FlushOnRunEnd = true }))
 	if _, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("find routes")); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestFlushOnRunEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		d := &dataset{flush: func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }}
-		h := cgtest.New(t, into(d, func(c *config.BigQuery) {
+		h := cgtest.New(t, cgtest.OnFile, into(d, func(c *config.BigQuery) {
 			c.Stream.FlushOnRunEnd, c.Stream.FlushTimeout = true, time.Second
 		}), func(o *cgtest.Options) { o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		ctx, hangUp := context.WithCancel(t.Context())
@@ -190,7 +190,7 @@ func TestFlushOnRunEndGivesUp(t *testing.T) {
 			var log bytes.Buffer
 			d := &dataset{status: warehouse.Status{Enabled: true, Standby: c.standby}}
 			d.flush = func(context.Context) error { return errors.New("stopped: grant a role") }
-			h := cgtest.New(t, into(d, func(c *config.BigQuery) {
+			h := cgtest.New(t, cgtest.OnFile, into(d, func(c *config.BigQuery) {
 				c.Stream.FlushOnRunEnd, c.Stream.FlushTimeout = true, 5*time.Minute
 			}), func(o *cgtest.Options) {
 				o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -224,7 +224,7 @@ func TestRetentionKnowsTheDataset(t *testing.T) {
 		"with rows alone": {[]cgtest.Option{into(&dataset{}, noGraphs)}, true, false},
 		"without one":     {nil, false, false},
 	} {
-		h := cgtest.New(t, c.options...)
+		h := cgtest.New(t, append([]cgtest.Option{cgtest.OnFile}, c.options...)...)
 		box := h.Journal().Outbox("bigquery:my-project.agents.agent_events")
 		for box, want := range map[store.Outbox]bool{box: c.rows, box.Graphs(): c.graphs} {
 			err := box.Advance(t.Context(), "me", 0, nil)
@@ -239,7 +239,7 @@ func TestRetentionKnowsTheDataset(t *testing.T) {
 // the journal.
 func TestCloseDrains(t *testing.T) {
 	d := &dataset{}
-	h := cgtest.New(t, into(d, nil))
+	h := cgtest.New(t, cgtest.OnFile, into(d, nil))
 	h.Ask(cgtest.SessionID)
 	rows := int64(len(h.Rows(cgtest.SessionID)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -255,7 +255,7 @@ func TestCloseDrains(t *testing.T) {
 	}
 
 	d = &dataset{}
-	h = cgtest.New(t, into(d, nil))
+	h = cgtest.New(t, cgtest.OnFile, into(d, nil))
 	if err := h.CG.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -267,11 +267,11 @@ func TestCloseDrains(t *testing.T) {
 func TestFlushBigQuery(t *testing.T) {
 	gone := errors.New("gone")
 	d := &dataset{flush: func(context.Context) error { return gone }}
-	h := cgtest.New(t, into(d, nil))
+	h := cgtest.New(t, cgtest.OnFile, into(d, nil))
 	if err := h.CG.FlushBigQuery(t.Context()); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
-	h = cgtest.New(t)
+	h = cgtest.New(t, cgtest.OnFile)
 	if err := h.CG.FlushBigQuery(t.Context()); err != nil {
 		t.Errorf("without a dataset: %v", err)
 	}
@@ -318,7 +318,7 @@ func TestWarehouseMetrics(t *testing.T) {
 		Enabled: true, Acknowledged: 5, Bytes: 6, Retries: 7, PartsLost: 14, LagRows: 8, LagSeconds: 9, DeadLetters: 10,
 		GraphSyncs: 11, GraphErrors: 12, GraphPending: 13, GraphGivenUp: 14, LastError: errors.New("x"),
 	}}
-	cgtest.New(t, provide, into(d, nil))
+	cgtest.New(t, cgtest.OnFile, provide, into(d, nil))
 	got := points(t, reader)
 	want := map[string]int64{
 		"contextgraph.warehouse.rows": 5, "contextgraph.warehouse.bytes": 6, "contextgraph.warehouse.retries": 7,

@@ -64,7 +64,7 @@ func points(t *testing.T, r sdkmetric.Reader) map[string]int64 {
 
 func TestMetrics(t *testing.T) {
 	reader, provide := metered(t)
-	h := cgtest.New(t, provide, func(o *cgtest.Options) { o.Config.Guard.Tools = []string{"bye"} })
+	h := cgtest.New(t, cgtest.OnFile, provide, func(o *cgtest.Options) { o.Config.Guard.Tools = []string{"bye"} })
 	if err := h.CG.CheckTools(t.Context(), h.Tools); err != nil { // none is named bye
 		t.Fatal(err)
 	}

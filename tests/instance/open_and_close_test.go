@@ -61,7 +61,7 @@ func TestDisabledRecordsNothingAndOpensNoGate(t *testing.T) {
 }
 
 func TestDisabledLeavesOtherToolsAlone(t *testing.T) {
-	h := cgtest.New(t, cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Enabled = new(false) })
+	h := cgtest.New(t, cgtest.OnFile, cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Enabled = new(false) })
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
 	h.WantBought(1)

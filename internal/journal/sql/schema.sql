@@ -277,11 +277,22 @@ CREATE TABLE dead_letters (
 CREATE INDEX dead_letters_session ON dead_letters (session);
 CREATE INDEX dead_letters_event ON dead_letters (destination, event_id);
 
+-- The sessions with rows: one whose rows were removed is not listed.
+CREATE VIEW listed_sessions AS
+SELECT s.app_name, s.user_id, s.session_id, s.first_time, s.last_time, s.last_seq, s.events,
+  (SELECT json_group_array(a.agent) FROM session_agents AS a
+    WHERE a.session = s.number) AS agents,
+  (SELECT p.state FROM approvals AS p
+    WHERE p.session = s.number
+    ORDER BY p.number DESC LIMIT 1) AS approval
+FROM sessions AS s
+WHERE s.events > 0;
+
 
 -- Views for people who look into the file with sqlite3. They show the graph that the rows hold in
 -- themselves, under the names that the columns of such graphs have in BigQuery. No program reads them.
 --
--- They use nothing that is newer than SQLite 3.37, the first version that reads STRICT tables. A
+-- No view uses anything that is newer than SQLite 3.37, the first version that reads STRICT tables. A
 -- version that cannot read one view cannot read the file.
 
 -- One row per span; a row without a span is a step of its own. event_id, event_type, agent and

@@ -18,30 +18,20 @@ WHERE number = ?1
 
 -- name: select_session
 -- One session with rows, as it is now.
-SELECT s.app_name, s.user_id, s.session_id, s.first_time, s.last_time, s.last_seq, s.events,
-  (SELECT json_group_array(a.agent ORDER BY a.agent) FROM session_agents AS a
-    WHERE a.session = s.number) AS agents,
-  (SELECT p.state FROM approvals AS p
-    WHERE p.session = s.number
-    ORDER BY p.number DESC LIMIT 1) AS approval
-FROM sessions AS s
-WHERE s.app_name = ?1 AND s.user_id = ?2 AND s.session_id = ?3 AND s.events > 0
+SELECT app_name, user_id, session_id, first_time, last_time, last_seq, events, agents, approval
+FROM listed_sessions
+WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3
 
 -- name: select_sessions
 -- Newest first. An empty application, user or session matches all, and so does a bound
--- that is NULL. A session whose rows were removed is not listed.
-SELECT s.app_name, s.user_id, s.session_id, s.first_time, s.last_time, s.last_seq, s.events,
-  (SELECT json_group_array(a.agent ORDER BY a.agent) FROM session_agents AS a
-    WHERE a.session = s.number) AS agents,
-  (SELECT p.state FROM approvals AS p
-    WHERE p.session = s.number
-    ORDER BY p.number DESC LIMIT 1) AS approval
-FROM sessions AS s
-WHERE s.events > 0 AND (?1 = '' OR s.app_name = ?1) AND (?2 = '' OR s.user_id = ?2)
-  AND (?5 = '' OR s.session_id = ?5) AND (?9 = '' OR s.session_id >= ?9 AND s.session_id < ?10)
-  AND (?6 IS NULL OR s.last_time >= ?6) AND (?7 IS NULL OR s.last_time < ?7)
-  AND s.last_seq < ?8 AND s.last_seq > ?11
-ORDER BY s.last_seq DESC
+-- that is NULL.
+SELECT app_name, user_id, session_id, first_time, last_time, last_seq, events, agents, approval
+FROM listed_sessions
+WHERE (?1 = '' OR app_name = ?1) AND (?2 = '' OR user_id = ?2)
+  AND (?5 = '' OR session_id = ?5) AND (?9 = '' OR session_id >= ?9 AND session_id < ?10)
+  AND (?6 IS NULL OR last_time >= ?6) AND (?7 IS NULL OR last_time < ?7)
+  AND last_seq < ?8 AND last_seq > ?11
+ORDER BY last_seq DESC
 LIMIT +?3 OFFSET ?4
 
 -- name: select_removed

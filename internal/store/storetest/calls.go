@@ -60,7 +60,7 @@ func calls(t *testing.T, ctx context.Context, s store.Store) map[string]func() e
 }
 
 func reject(ctx context.Context, l safety.Ledger, a safety.Approval) error {
-	_, err := l.Transition(ctx, transition(a, safety.StatePending, safety.StateRejected))
+	_, err := l.Transition(ctx, Transition(a, safety.StateRejected))
 	return err
 }
 

@@ -6,47 +6,15 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// RunLedger tests an implementation of [safety.Ledger]. open returns an empty ledger each
-// time it is called and closes it with t.Cleanup.
-func RunLedger(t *testing.T, open func(t *testing.T) safety.Ledger) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, safety.Ledger)
-	}{
-		{"Create", testCreate},
-		{"CreateConflict", testCreateConflict},
-		{"NotFound", testNotFound},
-		{"Attach", testAttach},
-		{"FindBySession", testFindBySession},
-		{"ListOrder", testListOrder},
-		{"List", testList},
-		{"Consents", testConsents},
-		{"Isolation", testIsolation},
-		{"Transitions", testTransitions},
-		{"TransitionFrom", testTransitionFrom},
-		{"TransitionSets", testTransitionSets},
-		{"TransitionTimes", testTransitionTimes},
-		{"Requirements", testRequirements},
-		{"Expiry", testExpiry},
-		{"Race", testRace},
-		{"History", testHistory},
-	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
-	}
-}
 
 // start is the time of the first request; microseconds are what a ledger keeps.
 var start = time.Date(2026, 1, 19, 10, 0, 12, 345678000, time.UTC)
@@ -84,14 +52,6 @@ func Pending(n int) safety.Approval {
 	}
 }
 
-// same compares approvals; an empty list is as good as none.
-func same(t *testing.T, what string, want, got safety.Approval) {
-	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
 // returned compares what a transition gave back with the approval as it is: what need not be
 // read for a transition may be missing, and must not be wrong.
 func returned(t *testing.T, what string, want, got safety.Approval) {
@@ -114,7 +74,7 @@ func returned(t *testing.T, what string, want, got safety.Approval) {
 	if got.Difference.Since.IsZero() {
 		want.Difference = safety.Difference{}
 	}
-	same(t, what, want, got)
+	wantSame(t, what, nil, want, got)
 }
 
 func create(t *testing.T, l safety.Ledger, a safety.Approval) safety.Approval {
@@ -132,20 +92,9 @@ func wantErr(t *testing.T, what string, err, want error) {
 	}
 }
 
-func testCreate(t *testing.T, l safety.Ledger) {
-	want := create(t, l, Pending(1))
-	got, err := safety.Get(t.Context(), l, want.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "Get after Create", want, got)
-	if safety.Fingerprint(got.Entities) != want.Fingerprint {
-		t.Error("the entities that come back have another fingerprint")
-	}
-}
-
-func testCreateConflict(t *testing.T, l safety.Ledger) {
-	first := create(t, l, Pending(1))
+func testCreate(t *testing.T, a, b store.Store) {
+	l := b.Ledger()
+	first := create(t, a.Ledger(), Pending(1))
 	sameID := Pending(2)
 	sameID.ID = first.ID
 	sameCall := Pending(2)
@@ -180,16 +129,20 @@ func testCreateConflict(t *testing.T, l safety.Ledger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the first after the conflicts", first, got)
+	wantSame(t, "the first after the conflicts", nil, first, got)
+	if safety.Fingerprint(got.Entities) != first.Fingerprint {
+		t.Error("the entities that come back have another fingerprint")
+	}
 }
 
 // testList selects approvals by each field of a query.
-func testList(t *testing.T, l safety.Ledger) {
-	first, second := create(t, l, Pending(1)), create(t, l, Pending(2))
-	elsewhere, another, differing := Pending(3), Pending(4), Pending(5)
+func testList(t *testing.T, one, two store.Store) {
+	l := one.Ledger()
+	first, second, elsewhere, another, differing := Pending(1), Pending(2), Pending(3), Pending(4), Pending(5)
 	elsewhere.Session.ID, another.Tool, differing.ArgsDigest = "other", "other", "other"
-	for _, a := range []safety.Approval{elsewhere, another, differing} {
-		create(t, l, a)
+	for n, a := range []*safety.Approval{&first, &second, &elsewhere, &another, &differing} {
+		a.ID, a.CallID = fmt.Sprintf("%032x", 100-n), "call" // the ids descend, and the times ascend
+		create(t, []store.Store{one, two}[n%2].Ledger(), *a)
 	}
 	if err := l.Attach(t.Context(), second.ID, "conf"); err != nil {
 		t.Fatal(err)
@@ -211,6 +164,10 @@ func testList(t *testing.T, l safety.Ledger) {
 		"a call":                           {query: safety.Query{Session: session, Tool: "provision", ArgsDigest: "digest"}, want: []safety.Approval{first, second}},
 		"a call of which no tool is known": {query: safety.Query{Session: session, ArgsDigest: "other"}, want: []safety.Approval{differing}},
 		"a tool with a confirmation":       {query: safety.Query{Session: session, Tool: "provision", ConfirmationID: "conf"}, want: []safety.Approval{second}},
+		"another application":              {query: safety.Query{Session: safety.Session{App: "other", User: "ana", ID: "sess-1"}}},
+		"another user":                     {query: safety.Query{Session: safety.Session{App: "ads", User: "bob", ID: "sess-1"}}},
+		"another session":                  {query: safety.Query{Session: safety.Session{App: "ads", User: "ana", ID: "SESS-1"}}},
+		"names that are one together":      {query: safety.Query{Session: safety.Session{App: "adsana", ID: "sess-1"}}},
 	} {
 		for _, brief := range []bool{false, true} {
 			tt.query.Brief = brief
@@ -223,30 +180,30 @@ func testList(t *testing.T, l safety.Ledger) {
 				if brief {
 					returned(t, name, tt.want[i], got[i])
 				} else {
-					same(t, name, tt.want[i], got[i])
+					wantSame(t, name, nil, tt.want[i], got[i])
 				}
 			}
 		}
 	}
 }
 
-func testNotFound(t *testing.T, l safety.Ledger) {
-	ctx := t.Context()
+func testNotFound(t *testing.T, a, _ store.Store) {
+	ctx, l := t.Context(), a.Ledger()
 	create(t, l, Pending(1))
 	_, err := safety.Get(ctx, l, "unknown")
 	wantErr(t, "Get", err, safety.ErrNotFound)
 	_, err = safety.Get(ctx, l, "")
 	wantErr(t, "Get of nothing", err, safety.ErrNotFound)
 	wantErr(t, "Attach", l.Attach(ctx, "unknown", "c"), safety.ErrNotFound)
-	_, err = l.Transition(ctx, safety.Transition{ID: "unknown", From: []safety.ApprovalState{safety.StatePending}, To: safety.StateRejected, At: start})
+	_, err = l.Transition(ctx, Transition(Pending(2), safety.StateRejected))
 	wantErr(t, "Transition", err, safety.ErrNotFound)
 	_, err = l.History(ctx, "unknown")
 	wantErr(t, "History", err, safety.ErrNotFound)
 }
 
-func testAttach(t *testing.T, l safety.Ledger) {
-	ctx := t.Context()
-	a, b := create(t, l, Pending(1)), create(t, l, Pending(2))
+func testAttach(t *testing.T, one, two store.Store) {
+	ctx, l := t.Context(), one.Ledger()
+	a, b := create(t, l, Pending(1)), create(t, two.Ledger(), Pending(2))
 	wantErr(t, "an empty confirmation", l.Attach(ctx, a.ID, ""), safety.ErrConflict)
 	if err := l.Attach(ctx, a.ID, "conf"); err != nil {
 		t.Fatal(err)
@@ -260,7 +217,7 @@ func testAttach(t *testing.T, l safety.Ledger) {
 
 	elsewhere := Pending(3)
 	elsewhere.Session.ID = "sess-2"
-	create(t, l, elsewhere)
+	create(t, two.Ledger(), elsewhere)
 	if err := l.Attach(ctx, elsewhere.ID, "conf"); err != nil {
 		t.Errorf("the same confirmation id in another session: %v", err)
 	}
@@ -269,48 +226,11 @@ func testAttach(t *testing.T, l safety.Ledger) {
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%d approvals, error %v", len(got), err)
 	}
-	same(t, "List after Attach", a, got[0])
+	wantSame(t, "List after Attach", nil, a, got[0])
 }
 
-func testFindBySession(t *testing.T, l safety.Ledger) {
-	ctx := t.Context()
-	a := create(t, l, Pending(1))
-	if err := l.Attach(ctx, a.ID, "conf"); err != nil {
-		t.Fatal(err)
-	}
-	for _, other := range []safety.Session{
-		{App: "other", User: "ana", ID: "sess-1"}, {App: "ads", User: "bob", ID: "sess-1"}, {App: "ads", User: "ana", ID: "sess-2"},
-		{App: "ads", User: "ana", ID: "SESS-1"}, {App: "adsana", User: "", ID: "sess-1"}, {},
-	} {
-		if got, err := l.List(ctx, safety.Query{Session: other}); err != nil || len(got) != 0 {
-			t.Errorf("List of %v: %d approvals, error %v; want none", other, len(got), err)
-		}
-	}
-}
-
-func testListOrder(t *testing.T, l safety.Ledger) {
-	ctx := t.Context()
-	var want []string
-	for _, n := range []int{5, 6, 7} { // ids descend, times ascend
-		a := Pending(n)
-		a.ID, a.CallID = fmt.Sprintf("%032x", 100-n), "call"
-		want = append(want, create(t, l, a).ID)
-	}
-	approvals, err := l.List(ctx, safety.Query{Session: session})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, a := range approvals {
-		got = append(got, a.ID)
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}
-
-func testIsolation(t *testing.T, l safety.Ledger) {
-	a := Pending(1)
+func testIsolation(t *testing.T, one, _ store.Store) {
+	l, a := one.Ledger(), Pending(1)
 	want := a.Clone()
 	create(t, l, a)
 	spoil := func(a safety.Approval) {
@@ -327,14 +247,14 @@ func testIsolation(t *testing.T, l safety.Ledger) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "Get", want, got)
+		wantSame(t, "Get", nil, want, got)
 		spoil(got)
 	}
 }
 
-func testRace(t *testing.T, l safety.Ledger) {
-	a := create(t, l, Pending(1))
-	move(t, l, a, safety.StateApproved)
+func testRace(t *testing.T, one, two store.Store) {
+	l := one.Ledger()
+	a := move(t, l, create(t, l, Pending(1)), safety.StateApproved)
 	const n = 100
 	nonces := make(chan string, n)
 	var ready, all sync.WaitGroup
@@ -342,11 +262,11 @@ func testRace(t *testing.T, l safety.Ledger) {
 	for i := range n {
 		ready.Add(1)
 		all.Go(func() {
-			tr := transition(a, safety.StateApproved, safety.StatePermitted)
+			tr := Transition(a, safety.StatePermitted)
 			tr.Set.PermitNonce = fmt.Sprintf("nonce-%d", i)
 			ready.Done()
 			<-gate
-			got, err := l.Transition(t.Context(), tr)
+			got, err := []store.Store{one, two}[i%2].Ledger().Transition(t.Context(), tr)
 			switch {
 			case err == nil:
 				nonces <- got.PermitNonce

@@ -4,6 +4,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,384 +18,260 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// testRandom does random work over two handles, and compares what they say with lists in memory. What
-// one handle has appended is committed before the other one works.
-func testRandom(t *testing.T, open func(t *testing.T) (a, b store.Store)) {
+// Compare does random work over two handles of a store, and the same over two of a [store.Memory], which have to say
+// the same. open is that of [Run]. What one handle has appended is committed before the other one works.
+func Compare(t *testing.T, open func(t *testing.T) func() store.Store) {
 	for seed := range testsize.Seeds(t, 12, 400) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := &random{t: t, Rand: rand.New(rand.NewPCG(seed, 0)), done: make(map[store.Store]*books), kept: make(map[record.Session]store.NewSummary)}
-			a, b := open(t)
-			r.all = []store.Store{a, b}
-			for _, s := range r.all {
-				r.done[s] = new(books)
+			a, b := handles(t, open)
+			var m store.Memory
+			r := &random{
+				t: t, Rand: rand.New(rand.NewPCG(seed, 0)), handles: [2][2]store.Store{{m.Open(), a}, {m.Open(), b}},
+				sessions: []record.Session{own, of("sess-10"), {App: own.App, User: "bob", ID: own.ID}, {App: "desk", User: own.User, ID: "s\x00"}},
 			}
-			r.sessions = []record.Session{own, of("sess-10"), {App: own.App, User: "bob", ID: own.ID}, {App: "desk", User: own.User, ID: "s\x00"}}
 			for range 6 {
+				r.now = r.handles[r.IntN(2)]
 				for range 12 {
 					r.step()
 				}
-				flush(t, r.store())
-				r.check()
-				r.turn = r.IntN(2)
+				r.both("Flush", func(s store.Store) any { return s.Flush(t.Context()) })
+				r.now = r.handles[r.IntN(2)]
+				r.look()
 			}
 		})
 	}
 }
 
-// random is work that has been done.
+// random is random work.
 type random struct {
 	*rand.Rand
-	t    *testing.T
-	all  []store.Store
-	turn int // the handle that works
-	done map[store.Store]*books
-
-	sessions  []record.Session
-	rows      []record.Event // in order, with their numbers once they are checked
-	approvals []safety.Approval
-	rules     []string // the newest last, each once
-	kept      map[record.Session]store.NewSummary
-	stale     []store.NewSummary
+	t        *testing.T
+	handles  [2][2]store.Store // each with one that is its model
+	now      [2]store.Store    // the handle that works, after its model
+	sessions []record.Session
+	asked    int
+	stamps   [2][]store.NewSummary // by each of now
 }
 
-// books are what Stats has to say.
-type books struct{ accepted, stored, duplicates, invalid uint64 }
+// rowIDs is how many event ids there are.
+const rowIDs = 200
 
-func (r *random) store() store.Store      { return r.all[r.turn] }
 func (r *random) session() record.Session { return r.sessions[r.IntN(len(r.sessions))] }
-func (r *random) now() time.Time          { return at(r.IntN(100)) }
+func (r *random) time() time.Time         { return at(r.IntN(100)) }
 
-func (r *random) must(err error) {
+// both does the same by the handle that works and its model.
+func (r *random) both(what string, do func(s store.Store) any) {
 	r.t.Helper()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	wantSame(r.t, what, nil, fmt.Sprint(do(r.now[0])), fmt.Sprint(do(r.now[1])))
 }
 
-// void forgets the summary of a session that has changed.
-func (r *random) void(s record.Session) { delete(r.kept, s) }
-
+// step does one thing.
 func (r *random) step() {
-	ctx, s := r.t.Context(), r.store()
+	ctx := r.t.Context()
 	switch r.IntN(12) {
-	case 0, 1, 2, 3, 4:
+	case 0, 1, 2, 3:
 		for range 1 + r.IntN(8) {
 			e := r.row()
-			if s.Append(e) != r.note(e) {
-				r.t.Fatalf("row %+v: taken or refused wrongly", e)
-			}
+			r.both("Append", func(s store.Store) any { return s.Append(e) })
 		}
-	case 5:
+	case 4:
 		rows := []record.Event{r.row(), r.row(), r.row()}
-		for i := range rows {
-			rows[i].Status = record.StatusOK
-			r.note(rows[i])
+		if r.now[0].Stats().Refused() == 0 && rows[0].Status+rows[1].Status+rows[2].Status == "OKOKOK" {
+			// A store may tell of any loss of the handle.
+			r.both("Import", func(s store.Store) any { return s.Import(ctx, rows) })
 		}
-		if r.done[s].invalid == 0 { // an import tells of every loss of its handle
-			r.must(s.Import(ctx, rows))
-			break
+	case 5, 6:
+		p := Pending(r.asked)
+		p.Session, p.ExpiresAt = r.session(), r.time().Add(time.Duration(r.asked)*time.Microsecond) // no two at once
+		p.Approvers, p.CallID, p.RunID = 1+r.IntN(2), fmt.Sprint(r.IntN(5)), fmt.Sprint(r.IntN(5))
+		r.both("Create", func(s store.Store) any { return kindOf(s.Ledger().Create(ctx, p)) })
+		r.asked++
+	case 7:
+		id, confirmation := r.approval(), fmt.Sprint("adk-", r.IntN(20))
+		r.both("Attach", func(s store.Store) any { return kindOf(s.Ledger().Attach(ctx, id, confirmation)) })
+	case 8, 9:
+		a, err := safety.Get(ctx, r.now[0].Ledger(), r.approval())
+		if err != nil {
+			a = Pending(r.asked)
 		}
-		for _, e := range rows {
-			s.Append(e)
+		states := []safety.ApprovalState{a.State, safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateExecuted, safety.StateRejected}
+		tr := Transition(a, states[r.IntN(len(states))])
+		tr.At = r.time()
+		if r.IntN(3) == 0 {
+			changes[r.IntN(len(changes))](&tr)
 		}
-	case 6, 7:
-		p := Pending(len(r.approvals))
-		p.Session, p.ExpiresAt = r.session(), r.now().Add(time.Duration(len(r.approvals))*time.Microsecond) // no two at once
-		r.must(s.Ledger().Create(ctx, p))
-		r.approvals = append(r.approvals, p)
-		r.void(p.Session)
-	case 8:
-		if len(r.approvals) == 0 {
-			break
-		}
-		p := &r.approvals[r.IntN(len(r.approvals))]
-		if p.State == safety.StatePending && p.ConfirmationID == "" {
-			p.ConfirmationID = fmt.Sprint("adk-", len(r.approvals))
-			if s.Ledger().Attach(ctx, p.ID, p.ConfirmationID) != nil { // another has it
-				p.ConfirmationID = ""
+		r.both("Transition", func(s store.Store) any {
+			a, err := s.Ledger().Transition(ctx, tr)
+			return fmt.Sprint(a.State, a.Consents, kindOf(err))
+		})
+	case 10:
+		digest := string(rune('a' + r.IntN(4)))
+		text := fmt.Append(nil, digest, r.Int())
+		r.both("SetRules", func(s store.Store) any { return s.SetRules(ctx, digest, text) })
+	case 11:
+		sum := store.NewSummary{Summary: store.Summary{Session: r.session(), Status: "s", Words: []byte{1}, More: fmt.Append(nil, r.Int())}, Until: r.time()}
+		n := r.IntN(len(r.stamps[0]) + 1)
+		for i, s := range r.now {
+			flush(r.t, s)
+			var err error
+			if sum.Of, err = s.Stamp(ctx, sum.Session); err != nil {
+				r.t.Fatal(err)
+			}
+			r.stamps[i] = append(r.stamps[i], sum)
+			if err := s.KeepSummaries(ctx, r.stamps[i][n:n+1]); err != nil {
+				r.t.Fatal(err)
 			}
 		}
-		if p.State == safety.StatePending {
-			*p = move(r.t, s.Ledger(), *p, []safety.ApprovalState{safety.StateApproved, safety.StateRejected}[r.IntN(2)])
-			r.void(p.Session)
-		}
-	case 9:
-		digest := string(rune('a' + r.IntN(4)))
-		r.must(s.SetRules(ctx, digest, []byte(digest+digest)))
-		r.rules = append(slices.DeleteFunc(r.rules, func(d string) bool { return d == digest }), digest)
-	case 10:
-		r.must(s.KeepSummaries(ctx, r.stale)) // all of them are of a state that has passed
-		of := r.session()
-		stamp, err := s.Stamp(ctx, of)
-		r.must(err)
-		sum := store.NewSummary{Summary: store.Summary{Session: of, Status: "s", Words: []byte{1}, More: fmt.Appendf(nil, "%d", r.Int())}, Of: stamp, Until: r.now()}
-		flush(r.t, s)
-		if now, err := s.Stamp(ctx, of); err == nil && now == stamp {
-			r.must(s.KeepSummaries(ctx, []store.NewSummary{sum}))
-			r.kept[of] = sum
-		}
-	case 11:
-		flush(r.t, s)
-		of := r.session()
-		stamp, err := s.Stamp(ctx, of)
-		r.must(err)
-		sum := store.Summary{Session: of, Status: "stale", Words: []byte{1}, More: []byte("stale")}
-		e := row(of, fmt.Sprint("end of ", r.Int()))
-		r.note(e)
-		put(r.t, s, e)
-		r.stale = append(r.stale, store.NewSummary{Summary: sum, Of: stamp, Until: at(200)})
 	}
 }
+
+// approval returns the id of an approval, which may not be there.
+func (r *random) approval() string { return Pending(r.IntN(r.asked + 1)).ID }
 
 // row returns a row, which may be there and may be invalid.
 func (r *random) row() record.Event {
-	e := row(r.session(), fmt.Sprint("id-", r.IntN(400)))
+	e := row(r.session(), fmt.Sprint("id-", r.IntN(rowIDs)))
 	e.EventType, e.Agent = types[r.IntN(len(types))], []string{"", "buyer", "analyst"}[r.IntN(3)]
-	e.Timestamp = r.now().UnixMicro()
+	e.Timestamp = r.time().UnixMicro()
 	if r.IntN(40) == 0 {
 		e.Status = ""
 	}
 	return e
 }
 
-// note notes that a row was appended; false if it is invalid.
-func (r *random) note(e record.Event) bool {
-	books := r.done[r.store()]
-	if e.Status == "" {
-		books.invalid++
-		r.void(e.Session())
-		return false
+// look compares everything that can be asked for.
+func (r *random) look() {
+	seed := r.Uint64()
+	var seen [2][]any
+	for i, s := range r.now {
+		v := &view{random: &random{t: r.t, Rand: rand.New(rand.NewPCG(seed, 0)), sessions: r.sessions, asked: r.asked}, s: s}
+		v.look()
+		seen[i] = v.seen
 	}
-	books.accepted++
-	if slices.ContainsFunc(r.rows, func(f record.Event) bool { return f.EventID == e.EventID }) {
-		books.duplicates++
-		return true
-	}
-	books.stored++
-	r.rows = append(r.rows, e)
-	r.void(e.Session())
-	return true
+	wantSame(r.t, "what the store says", nil, seen[0], seen[1])
 }
 
-// check compares everything.
-func (r *random) check() {
-	t, ctx := r.t, r.t.Context()
-	r.number()
-	for _, s := range r.all {
-		if done, is := r.done[s], s.Stats(); is.Accepted != done.accepted || is.Stored != done.stored || is.Duplicates != done.duplicates || is.Refused() != done.invalid || is.Unaccounted() != 0 {
-			t.Errorf("stats %+v, want %+v", is, done)
-		}
-		seq, err := s.LastSeq(ctx)
-		wantSame(t, "the last number", err, r.last(), seq)
-		var sessions []record.Session
-		for range r.IntN(5) {
-			sessions = append(sessions, r.session())
-		}
-		standings, err := s.Standings(ctx, sessions)
-		r.must(err)
-		for i, standing := range standings {
-			wantSame(t, "the rows of a standing", nil, r.milestones(sessions[i]), ids(standing.Rows))
-			var asked []string
-			for _, a := range standing.Approvals {
-				asked = append(asked, a.ID+" is "+string(a.State))
-			}
-			wantSame(t, "the approvals of a standing", nil, r.asked(sessions[i]), asked)
-		}
-		for range 6 {
-			q := r.query()
-			list, err := s.Sessions(ctx, q)
-			wantSame(t, fmt.Sprintf("%+v", q), err, r.list(q), list)
-		}
-		now, limit := r.now(), r.IntN(4)
-		open, err := s.OpenRequests(ctx, now, limit)
-		wantSame(t, "open requests", err, r.open(now, limit), open)
-		prefix := []string{"", "adk-", "adk-1", strings.Repeat("0", 31)}[r.IntN(4)]
-		requested, err := s.Requested(ctx, record.Session{}, prefix, limit)
-		wantSame(t, "requested", err, r.requested(prefix, limit), requested)
-		var told, want []string
-		r.must(s.Summaries(ctx, now, func(sum *store.Summary) {
-			told = append(told, fmt.Sprintf("%q %d %s", sum.Session, sum.Events, sum.More))
-		}))
-		for _, l := range r.list(store.Query{}) {
-			line := ""
-			if kept, ok := r.kept[l.Session]; ok && kept.Until.After(now) {
-				line = string(kept.More)
-			}
-			want = append(want, fmt.Sprintf("%q %d %s", l.Session, l.Events, line))
-		}
-		slices.Sort(told)
-		slices.Sort(want)
-		wantSame(t, "summaries", nil, want, told)
-		for i, digest := range append([]string{""}, r.rules...) {
-			want := digest + digest
-			if i == 0 && len(r.rules) > 0 {
-				want = strings.Repeat(r.rules[len(r.rules)-1], 2)
-			}
-			rules, found, err := s.Rules(ctx, digest)
-			wantSame(t, "rules", err, want, string(rules))
-			wantSame(t, "rules are there", nil, len(r.rules) > 0, found)
-		}
-	}
+// view is what a store says, with the numbers of its rows counted from 1 on.
+type view struct {
+	*random
+	s       store.Store
+	numbers []int64
+	seen    []any
 }
 
-// number compares the rows, and takes over their numbers, which grow in the order of commits.
-func (r *random) number() {
-	for i := range r.rows {
-		e := &r.rows[i]
-		for _, s := range r.all {
-			got, found, err := s.Row(r.t.Context(), e.EventID)
-			if err != nil || !found || got.Seq <= 0 || e.Seq > 0 && got.Seq != e.Seq {
-				r.t.Fatalf("row %s has number %d, found is %t, error %v; want number %d", e.EventID, got.Seq, found, err, e.Seq)
-			}
-			e.Seq = got.Seq
-		}
-	}
-	for _, of := range r.sessions {
-		var want []record.Event
-		for _, e := range r.rows {
-			if e.Session() == of {
-				want = append(want, e)
-			}
-		}
-		for _, s := range r.all {
-			got := events(r.t, s, of)
-			wantRows(r.t, "the rows of a session", want, got)
-			wantSame(r.t, "their numbers", nil, numbers(want), numbers(got))
-			outline, err := s.Outline(r.t.Context(), of)
-			wantSame(r.t, "an outline", err, ids(want), ids(outline))
-		}
-	}
-	if all := numbers(r.rows); !slices.IsSorted(all) || len(slices.Compact(all)) != len(r.rows) {
-		r.t.Error("the numbers do not grow")
-	}
+// say adds an answer.
+func (v *view) say(what string, err error, answer any) {
+	v.seen = append(v.seen, what, err, answer)
 }
 
-func numbers(rows []record.Event) (list []int64) {
-	for _, e := range rows {
-		list = append(list, e.Seq)
-	}
-	return list
-}
-
-func (r *random) last() int64 {
-	if len(r.rows) == 0 {
+// place returns the place of a row among all.
+func (v *view) place(seq int64) int64 {
+	i, found := slices.BinarySearch(v.numbers, seq)
+	if !found {
 		return 0
 	}
-	return r.rows[len(r.rows)-1].Seq
+	return int64(i) + 1
 }
 
-func (r *random) milestones(of record.Session) (list []string) {
-	for _, e := range r.rows {
-		if e.Session() == of && store.Milestone(e.EventType) {
-			list = append(list, e.EventID)
-		}
+// rows returns rows with their places.
+func (v *view) rows(rows []record.Event) (list []string) {
+	for _, e := range rows {
+		list = append(list, fmt.Sprintf("%d %s", v.place(e.Seq), e.EventID))
 	}
 	return list
 }
 
-// asked tells of the approvals of a session, oldest first.
-func (r *random) asked(of record.Session) (list []string) {
-	for _, a := range r.approvals {
-		if a.Session == of {
-			list = append(list, a.ID+" is "+string(a.State))
+func (v *view) look() {
+	ctx, s := v.t.Context(), v.s
+	for n := range rowIDs {
+		e, found, err := s.Row(ctx, fmt.Sprint("id-", n))
+		if found {
+			v.numbers = append(v.numbers, e.Seq)
+		}
+		v.say("Row", err, found)
+	}
+	slices.Sort(v.numbers)
+	stats := s.Stats()
+	v.say("Stats", nil, []uint64{stats.Accepted, stats.Stored, stats.Duplicates, stats.Refused(), uint64(stats.QueuedRows)})
+	last, err := s.LastSeq(ctx)
+	v.say("LastSeq", err, v.place(last))
+	for _, of := range v.sessions {
+		rows, err := store.Events(ctx, s, of)
+		v.say("RowsAfter", err, v.rows(rows))
+		for i := range rows {
+			rows[i].Seq = 0
+		}
+		v.say("rows", nil, rows)
+		outline, err := s.Outline(ctx, of)
+		v.say("Outline", err, v.rows(outline))
+		losses, err := s.Losses(ctx, of)
+		v.say("Losses", err, len(losses))
+		l, found, err := s.Session(ctx, of)
+		if l.LastSeq = v.place(l.LastSeq); found {
+			v.say("Session", err, l)
+		}
+		approvals, err := s.Ledger().List(ctx, safety.Query{Session: of})
+		v.say("List", err, approvals)
+		for _, a := range approvals {
+			history, err := s.Ledger().History(ctx, a.ID)
+			v.say("History", err, history)
 		}
 	}
-	return list
+	sessions := []record.Session{v.session(), v.session(), v.session()}
+	standings, err := s.Standings(ctx, sessions)
+	v.say("Standings", err, len(standings))
+	for _, standing := range standings {
+		v.say("a standing", nil, v.rows(standing.Rows))
+		for _, a := range standing.Approvals {
+			v.say("an approval of it", nil, a.ID+string(a.State))
+		}
+	}
+	for range 8 {
+		q := v.query()
+		list, err := s.Sessions(ctx, q)
+		for i := range list {
+			list[i].LastSeq = v.place(list[i].LastSeq)
+		}
+		v.say("Sessions", err, list)
+	}
+	now, limit := v.time(), v.IntN(4)
+	open, err := s.OpenRequests(ctx, now, limit)
+	v.say("OpenRequests", err, open)
+	requested, err := s.Requested(ctx, record.Session{}, []string{"", "adk-", "adk-1", strings.Repeat("0", 31)}[v.IntN(4)], limit)
+	v.say("Requested", err, requested)
+	var summaries []string
+	err = s.Summaries(ctx, now, func(sum *store.Summary) {
+		copied := *sum
+		copied.LastSeq, copied.Words, copied.More = v.place(sum.LastSeq), bytes.Clone(sum.Words), bytes.Clone(sum.More)
+		summaries = append(summaries, fmt.Sprintf("%+v", copied))
+	})
+	slices.Sort(summaries)
+	v.say("Summaries", err, summaries)
+	for _, digest := range []string{"", "a", "b", "c", "d"} {
+		rules, found, err := s.Rules(ctx, digest)
+		v.say("Rules", err, fmt.Sprint(string(rules), found))
+	}
 }
 
 // query returns a query with some fields set.
-func (r *random) query() (q store.Query) {
-	of, some := r.session(), func() bool { return r.IntN(4) == 0 }
-	if some() {
-		q.App = of.App
+func (v *view) query() (q store.Query) {
+	of := v.session()
+	some := func(set func()) {
+		if v.IntN(4) == 0 {
+			set()
+		}
 	}
-	if some() {
-		q.User = of.User
+	number := func() int64 { return v.numbers[v.IntN(len(v.numbers))] }
+	some(func() { q.App = of.App })
+	some(func() { q.User = of.User })
+	some(func() { q.ID = of.ID })
+	some(func() { q.Prefix = of.ID[:v.IntN(len(of.ID))] })
+	some(func() { q.From = v.time() })
+	some(func() { q.To = v.time() })
+	if len(v.numbers) > 0 {
+		some(func() { q.Before = number() })
+		some(func() { q.After = number() })
 	}
-	if some() {
-		q.ID = of.ID
-	}
-	if some() {
-		q.Prefix = of.ID[:r.IntN(len(of.ID))]
-	}
-	if some() {
-		q.From = r.now()
-	}
-	if some() {
-		q.To = r.now()
-	}
-	if some() {
-		q.Before = r.Int64N(r.last() + 2)
-	}
-	if some() {
-		q.After = r.Int64N(r.last() + 2)
-	}
-	q.Limit, q.Offset = r.IntN(5), r.IntN(2)*r.IntN(4)
+	q.Limit, q.Offset = v.IntN(5), v.IntN(2)*v.IntN(4)
 	return q
-}
-
-// list returns what a query finds.
-func (r *random) list(q store.Query) (list []store.Session) {
-	seen := make(map[record.Session]bool)
-	for _, newest := range slices.Backward(r.rows) {
-		of := newest.Session()
-		if seen[of] {
-			continue
-		}
-		seen[of] = true
-		l := store.Session{Session: of, LastSeq: newest.Seq, First: newest.Time(), Last: newest.Time()}
-		for _, e := range r.rows {
-			if e.Session() != of {
-				continue
-			}
-			l.Events++
-			if e.Time().Before(l.First) {
-				l.First = e.Time()
-			}
-			if e.Time().After(l.Last) {
-				l.Last = e.Time()
-			}
-			if e.Agent != "" && !slices.Contains(l.Agents, e.Agent) {
-				l.Agents = append(l.Agents, e.Agent)
-			}
-		}
-		slices.Sort(l.Agents)
-		for _, a := range r.approvals {
-			if a.Session == of {
-				l.Approval = string(a.State)
-			}
-		}
-		switch {
-		case q.App != "" && q.App != of.App, q.User != "" && q.User != of.User, q.ID != "" && q.ID != of.ID:
-		case !strings.HasPrefix(of.ID, q.Prefix):
-		case !q.From.IsZero() && l.Last.Before(q.From), !q.To.IsZero() && !l.Last.Before(q.To):
-		case q.Before > 0 && l.LastSeq >= q.Before, q.After > 0 && l.LastSeq <= q.After:
-		case q.Offset > 0:
-			q.Offset--
-		case q.Limit == 0 || len(list) < q.Limit:
-			list = append(list, l)
-		}
-	}
-	return list
-}
-
-// open returns the sessions with open requests.
-func (r *random) open(now time.Time, limit int) (list []record.Session) {
-	approvals := slices.Clone(r.approvals)
-	slices.SortStableFunc(approvals, func(a, b safety.Approval) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
-	for _, a := range approvals {
-		if a.State.Open() && a.ExpiresAt.After(now) && !slices.Contains(list, a.Session) && len(list) < limit {
-			list = append(list, a.Session)
-		}
-	}
-	return list
-}
-
-func (r *random) requested(prefix string, limit int) (list []record.Session) {
-	for _, a := range slices.Backward(r.approvals) {
-		if (strings.HasPrefix(a.ID, prefix) || a.ConfirmationID != "" && strings.HasPrefix(a.ConfirmationID, prefix)) && !slices.Contains(list, a.Session) && len(list) < limit {
-			list = append(list, a.Session)
-		}
-	}
-	return list
 }

@@ -5,6 +5,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -394,6 +395,10 @@ func testSummaries(t *testing.T, a, b store.Store) {
 		want(change.name, after)
 		keep(a, old)
 		want("too late after "+change.name, after)
+		keep(b, made("new"))
+		keep(a, old)
+		both := strings.Split(after, ";")
+		want("a newer one after "+change.name, cmp.Or(both[0], "new")+";"+cmp.Or(both[1], "new")+";")
 	}
 	keep(a, made("last"))
 	wantSame(t, "just before its time is over", nil, "last;last;", lines(b, until.Add(-time.Microsecond)))

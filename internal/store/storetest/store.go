@@ -16,15 +16,11 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // Run tests an implementation of [store.Store].
 func Run(t *testing.T, h Harness) {
 	open := h.Open
-	t.Run("Ledger", func(t *testing.T) {
-		RunLedger(t, func(t *testing.T) safety.Ledger { return open(t)().Ledger() })
-	})
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, a, b store.Store) // two handles on the same data
@@ -51,6 +47,13 @@ func Run(t *testing.T, h Harness) {
 		{"Closed", testClosed},
 		{"EndedContext", testEndedContext},
 		{"AtOnce", testAtOnce},
+		{"Create", testCreate},
+		{"NotFound", testNotFound},
+		{"Attach", testAttach},
+		{"List", testList},
+		{"Isolation", testIsolation},
+		{"Transitions", testTransitions},
+		{"Race", testRace},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, b := handles(t, open)
@@ -60,9 +63,6 @@ func Run(t *testing.T, h Harness) {
 	if h.Remove != nil {
 		t.Run("Retention", func(t *testing.T) { testRetention(t, h) })
 	}
-	t.Run("Random", func(t *testing.T) {
-		testRandom(t, func(t *testing.T) (a, b store.Store) { return handles(t, open) })
-	})
 }
 
 // handles opens two handles on fresh data. Their books must be right when the test ends.
