@@ -200,14 +200,14 @@ func (l *lister) text(text string, calls *bool) {
 			return
 		}
 		if tool, args, ok := cutTool(rest, "called tool `", "` with parameters: "); ok {
-			if v, ok := jsonenc.Decode([]byte(args)); ok {
+			if v, ok := decoded(args); ok {
 				l.call(author, shownCall{tool: tool, value: v, args: l.enc.digest(v)}, !*calls)
 				*calls = true
 				return
 			}
 		}
 		if tool, result, ok := cutTool(rest, "`", "` tool returned result: "); ok {
-			if v, ok := jsonenc.Decode([]byte(result)); ok {
+			if v, ok := decoded(result); ok {
 				l.result(shownResult{tool: tool, by: author, digest: l.enc.digest(v), value: v})
 				return
 			}
@@ -253,6 +253,14 @@ func cutTool(text, before, between string) (tool, rest string, ok bool) {
 		return "", "", false
 	}
 	return strings.Cut(text, between)
+}
+
+// decoded returns the arguments or the result in a text. ADK writes null for none, which rows have as {}.
+func decoded(text string) (v any, ok bool) {
+	if v, ok = jsonenc.Decode([]byte(text)); ok && v == nil {
+		v = map[string]any{}
+	}
+	return v, ok
 }
 
 // valueOf returns the JSON object or list that a text is.
