@@ -41,14 +41,17 @@ type shown struct {
 	base    string
 	results []shownResult
 	words   []words
-	cut     bool
 
 	key     conversationKey
 	request lastRequest
 }
 
-// maxShown bounds what one row lists, in bytes.
+// maxShown bounds each of the two lists of one row, in bytes. The newest are on it: what an agent looks up
+// again must be there.
 const maxShown = 32 << 10
+
+// maxWords is how many of the words before it are looked at for one that is listed already.
+const maxWords = 400
 
 // conversationKey names what one agent on one branch and in one scope of a session sends
 // to its model.
@@ -113,7 +116,6 @@ type lister struct {
 	enc   *encoder
 	past  *past
 	agent string // whose request it is
-	size  int
 	// called are the calls in the last content with calls, by author; "" stands for the reader.
 	called map[string][]shownCall
 }
@@ -179,9 +181,7 @@ func (l *lister) result(s shownResult) {
 		}
 		l.output(s.tool, v)
 	}
-	if l.fits(len(s.tool) + len(s.call) + len(s.by) + len(`{"tool":"","call":"","by":"","args":"","result":""},`) + 2*len(s.digest)) {
-		l.results = append(l.results, s)
-	}
+	l.results = append(l.results, s)
 }
 
 // toldContext stands before the words of another agent.
@@ -225,17 +225,9 @@ func (l *lister) text(text string, calls *bool) {
 
 // output adds the output of a step.
 func (l *lister) output(by string, v any) {
-	w := words{by, l.enc.digest(v)}
-	if !slices.Contains(l.words, w) && l.fits(len(by)+len(w.digest)+len(`{"by":"","said":""},`)) {
+	if w := (words{by, l.enc.digest(v)}); !slices.Contains(l.words[max(0, len(l.words)-maxWords):], w) {
 		l.words = append(l.words, w)
 	}
-}
-
-// fits reports whether the row has room for n more bytes. Once it has none, nothing more is listed.
-func (l *lister) fits(n int) bool {
-	l.size += n
-	l.cut = l.cut || l.size > maxShown
-	return !l.cut
 }
 
 // foreign splits "[author] rest".
@@ -286,26 +278,44 @@ func texts(c *genai.Content) iter.Seq[string] {
 	}
 }
 
+// newest returns the end of a list of which a row has room for all.
+func newest[T interface{ size() int }](list []T) []T {
+	from, size := len(list), 0
+	for ; from > 0; from-- {
+		if size += list[from-1].size(); size > maxShown {
+			break
+		}
+	}
+	return list[from:]
+}
+
+func (s shownResult) size() int {
+	return len(s.tool) + len(s.call) + len(s.by) + len(`{"tool":"","call":"","by":"","args":"","result":""},`) + 2*len(s.digest)
+}
+
+func (w words) size() int { return len(w.by) + len(w.digest) + len(`{"by":"","said":""},`) }
+
 // write writes attributes.adk.shown.
 func (s *shown) write(d jsonenc.Doc) {
 	if s == nil || len(s.results) == 0 && len(s.words) == 0 && s.base == "" {
 		return
 	}
+	results, words := newest(s.results), newest(s.words)
 	d.Key("shown")
 	d.Open('{')
 	d.OptStr("base", s.base)
-	if len(s.results) > 0 {
+	if len(results) > 0 {
 		d.Key("results")
 		d.Open('[')
-		for i := range s.results {
-			s.results[i].write(d)
+		for i := range results {
+			results[i].write(d)
 		}
 		d.Close(']')
 	}
-	if len(s.words) > 0 {
+	if len(words) > 0 {
 		d.Key("words")
 		d.Open('[')
-		for _, w := range s.words {
+		for _, w := range words {
 			d.Open('{')
 			d.OptStr("by", w.by)
 			d.ID("said", w.digest[:])
@@ -313,13 +323,13 @@ func (s *shown) write(d jsonenc.Doc) {
 		}
 		d.Close(']')
 	}
-	if s.cut {
+	if len(results) < len(s.results) || len(words) < len(s.words) {
 		d.Bool("cut", true)
 	}
 	d.Close('}')
 }
 
-func (s *shownResult) write(d jsonenc.Doc) {
+func (s shownResult) write(d jsonenc.Doc) {
 	d.Open('{')
 	d.Str("tool", s.tool)
 	d.OptStr("call", s.call)
@@ -392,9 +402,6 @@ func (rec *Recorder) wrote(r *Run, l *llmSpan, list *shown, event string) {
 	case event == "":
 		rec.conversations.Remove(list.key) // a row that is not there lists nothing
 	default:
-		if list.cut {
-			list.request = lastRequest{} // the next row lists all anew
-		}
 		rec.conversations.Add(list.key, &conversation{l.row, list.request})
 	}
 }
