@@ -175,11 +175,13 @@ func (l *lister) result(s shownResult) {
 	}
 	s.client = s.by == "" && l.past.isClients(s.tool, s.call, s.digest)
 	if s.agent = l.past.isAgent(s.tool); s.agent {
-		v := s.value
-		if members, _ := v.(map[string]any); len(members) == 1 && members["output"] != nil {
-			v = members["output"] // as ADK writes the output of a task
+		l.output(s.tool, s.value)
+		if members, _ := s.value.(map[string]any); len(members) == 1 {
+			// As ADK writes the output of a task, and that of a single turn.
+			if v := cmp.Or(members["output"], members["result"]); v != nil {
+				l.output(s.tool, v)
+			}
 		}
-		l.output(s.tool, v)
 	}
 	l.results = append(l.results, s)
 }
