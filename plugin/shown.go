@@ -107,6 +107,11 @@ func (rec *Recorder) shown(r *Run, l *llmSpan) *shown {
 			list.content(c)
 		}
 	}
+	for _, open := range list.called {
+		if len(open) > 0 { // the next row lists all anew, or it would not have the arguments of these calls
+			out.request = lastRequest{}
+		}
+	}
 	return out
 }
 
