@@ -9,7 +9,7 @@ import "google.golang.org/genai"
 // begins with the same contents, and only what follows them has to be listed.
 type lastRequest struct {
 	// contents is how many contents there were, hash that of all of them. If contents is 0 nothing is
-	// remembered: there was no request, or rows do not tell all of what it showed.
+	// remembered of it.
 	contents int
 	hash     uint64
 }

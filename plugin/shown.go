@@ -41,14 +41,17 @@ type shown struct {
 	base    string
 	results []shownResult
 	words   []words
-	cut     bool
 
 	key     conversationKey
 	request lastRequest
 }
 
-// maxShown bounds what one row lists, in bytes.
+// maxShown bounds each of the two lists of one row, in bytes. The newest are on it: what an agent looks up
+// again must be there.
 const maxShown = 32 << 10
+
+// maxWords is how many of the words before it are looked at for one that is listed already.
+const maxWords = 400
 
 // conversationKey names what one agent on one branch and in one scope of a session sends
 // to its model.
@@ -104,6 +107,11 @@ func (rec *Recorder) shown(r *Run, l *llmSpan) *shown {
 			list.content(c)
 		}
 	}
+	for _, open := range list.called {
+		if len(open) > 0 { // the next row lists all anew, or it would not have the arguments of these calls
+			out.request = lastRequest{}
+		}
+	}
 	return out
 }
 
@@ -113,7 +121,6 @@ type lister struct {
 	enc   *encoder
 	past  *past
 	agent string // whose request it is
-	size  int
 	// called are the calls in the last content with calls, by author; "" stands for the reader.
 	called map[string][]shownCall
 }
@@ -173,15 +180,15 @@ func (l *lister) result(s shownResult) {
 	}
 	s.client = s.by == "" && l.past.isClients(s.tool, s.call, s.digest)
 	if s.agent = l.past.isAgent(s.tool); s.agent {
-		v := s.value
-		if members, _ := v.(map[string]any); len(members) == 1 && members["output"] != nil {
-			v = members["output"] // as ADK writes the output of a task
+		l.output(s.tool, s.value)
+		if members, _ := s.value.(map[string]any); len(members) == 1 {
+			// As ADK writes the output of a task, and that of a single turn.
+			if v := cmp.Or(members["output"], members["result"]); v != nil {
+				l.output(s.tool, v)
+			}
 		}
-		l.output(s.tool, v)
 	}
-	if l.fits(len(s.tool) + len(s.call) + len(s.by) + len(`{"tool":"","call":"","by":"","args":"","result":""},`) + 2*len(s.digest)) {
-		l.results = append(l.results, s)
-	}
+	l.results = append(l.results, s)
 }
 
 // toldContext stands before the words of another agent.
@@ -200,14 +207,14 @@ func (l *lister) text(text string, calls *bool) {
 			return
 		}
 		if tool, args, ok := cutTool(rest, "called tool `", "` with parameters: "); ok {
-			if v, ok := jsonenc.Decode([]byte(args)); ok {
+			if v, ok := decoded(args); ok {
 				l.call(author, shownCall{tool: tool, value: v, args: l.enc.digest(v)}, !*calls)
 				*calls = true
 				return
 			}
 		}
 		if tool, result, ok := cutTool(rest, "`", "` tool returned result: "); ok {
-			if v, ok := jsonenc.Decode([]byte(result)); ok {
+			if v, ok := decoded(result); ok {
 				l.result(shownResult{tool: tool, by: author, digest: l.enc.digest(v), value: v})
 				return
 			}
@@ -225,17 +232,9 @@ func (l *lister) text(text string, calls *bool) {
 
 // output adds the output of a step.
 func (l *lister) output(by string, v any) {
-	w := words{by, l.enc.digest(v)}
-	if !slices.Contains(l.words, w) && l.fits(len(by)+len(w.digest)+len(`{"by":"","said":""},`)) {
+	if w := (words{by, l.enc.digest(v)}); !slices.Contains(l.words[max(0, len(l.words)-maxWords):], w) {
 		l.words = append(l.words, w)
 	}
-}
-
-// fits reports whether the row has room for n more bytes. Once it has none, nothing more is listed.
-func (l *lister) fits(n int) bool {
-	l.size += n
-	l.cut = l.cut || l.size > maxShown
-	return !l.cut
 }
 
 // foreign splits "[author] rest".
@@ -253,6 +252,14 @@ func cutTool(text, before, between string) (tool, rest string, ok bool) {
 		return "", "", false
 	}
 	return strings.Cut(text, between)
+}
+
+// decoded returns the arguments or the result in a text. ADK writes null for none, which rows have as {}.
+func decoded(text string) (v any, ok bool) {
+	if v, ok = jsonenc.Decode([]byte(text)); ok && v == nil {
+		v = map[string]any{}
+	}
+	return v, ok
 }
 
 // valueOf returns the JSON object or list that a text is.
@@ -278,26 +285,44 @@ func texts(c *genai.Content) iter.Seq[string] {
 	}
 }
 
+// newest returns the end of a list of which a row has room for all.
+func newest[T interface{ size() int }](list []T) []T {
+	from, size := len(list), 0
+	for ; from > 0; from-- {
+		if size += list[from-1].size(); size > maxShown {
+			break
+		}
+	}
+	return list[from:]
+}
+
+func (s shownResult) size() int {
+	return len(s.tool) + len(s.call) + len(s.by) + len(`{"tool":"","call":"","by":"","args":"","result":""},`) + 2*len(s.digest)
+}
+
+func (w words) size() int { return len(w.by) + len(w.digest) + len(`{"by":"","said":""},`) }
+
 // write writes attributes.adk.shown.
 func (s *shown) write(d jsonenc.Doc) {
 	if s == nil || len(s.results) == 0 && len(s.words) == 0 && s.base == "" {
 		return
 	}
+	results, words := newest(s.results), newest(s.words)
 	d.Key("shown")
 	d.Open('{')
 	d.OptStr("base", s.base)
-	if len(s.results) > 0 {
+	if len(results) > 0 {
 		d.Key("results")
 		d.Open('[')
-		for i := range s.results {
-			s.results[i].write(d)
+		for i := range results {
+			results[i].write(d)
 		}
 		d.Close(']')
 	}
-	if len(s.words) > 0 {
+	if len(words) > 0 {
 		d.Key("words")
 		d.Open('[')
-		for _, w := range s.words {
+		for _, w := range words {
 			d.Open('{')
 			d.OptStr("by", w.by)
 			d.ID("said", w.digest[:])
@@ -305,13 +330,13 @@ func (s *shown) write(d jsonenc.Doc) {
 		}
 		d.Close(']')
 	}
-	if s.cut {
+	if len(results) < len(s.results) || len(words) < len(s.words) {
 		d.Bool("cut", true)
 	}
 	d.Close('}')
 }
 
-func (s *shownResult) write(d jsonenc.Doc) {
+func (s shownResult) write(d jsonenc.Doc) {
 	d.Open('{')
 	d.Str("tool", s.tool)
 	d.OptStr("call", s.call)
@@ -384,9 +409,6 @@ func (rec *Recorder) wrote(r *Run, l *llmSpan, list *shown, event string) {
 	case event == "":
 		rec.conversations.Remove(list.key) // a row that is not there lists nothing
 	default:
-		if list.cut {
-			list.request = lastRequest{} // the next row lists all anew
-		}
 		rec.conversations.Add(list.key, &conversation{l.row, list.request})
 	}
 }
