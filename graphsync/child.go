@@ -27,6 +27,26 @@ type seenByChild struct {
 	said
 }
 
+// childrenOf returns what the agents rest on that ran as the tool of the call that a row ends. A tool may run one
+// several times, and several.
+func childrenOf(e *record.Event, others rest) (list []basis, err error) {
+	if e.EventType != record.ToolCompleted {
+		return nil, nil
+	}
+	children, err := others.children(e.SpanID)
+	if err != nil {
+		return nil, err
+	}
+	for _, child := range children {
+		fold, err := others.child(child)
+		if err != nil {
+			return nil, fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)
+		}
+		list = append(list, fold.basis(child))
+	}
+	return list, nil
+}
+
 // basis returns what the last model call of a session rests on. Where no model ran, all readings
 // count.
 func (s *Session) basis(id record.Session) basis {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -27,6 +28,7 @@ type growing struct {
 	of      map[record.Session][]record.Event
 	at      map[string]record.Event
 	waiting []record.Event
+	nested  map[record.Session][]record.Child
 	// asked has the number after which each call of RowsAfter gave rows, flushed counts those of Flush.
 	asked   []int64
 	flushed int
@@ -46,6 +48,12 @@ func (g *growing) store(rows []record.Event) {
 	for _, e := range rows {
 		g.of[e.Session()] = append(g.of[e.Session()], e)
 		g.at[e.EventID] = e
+		if parent, child, is := schema.Nested(&e); is && !slices.Contains(g.nested[parent], child) {
+			if g.nested == nil {
+				g.nested = make(map[record.Session][]record.Child)
+			}
+			g.nested[parent] = append(g.nested[parent], child)
+		}
 	}
 }
 
@@ -94,6 +102,12 @@ func (g *growing) RowsAfter(_ context.Context, s record.Session, seq int64) ([]r
 		rows = rows[:min(g.chunk, len(rows))]
 	}
 	return slices.Clone(rows), nil
+}
+
+func (g *growing) Children(_ context.Context, s record.Session) ([]record.Child, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.nested[s]), g.fails("children")
 }
 
 func (g *growing) Row(_ context.Context, eventID string) (record.Event, bool, error) {

@@ -7,20 +7,22 @@ import (
 	"context"
 	"slices"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // rowsInHand implements [Rows] for rows in memory.
 type rowsInHand struct {
-	of map[record.Session][]record.Event
-	at map[string]*record.Event
+	of       map[record.Session][]record.Event
+	at       map[string]*record.Event
+	children map[record.Session][]record.Child
 }
 
 // RowsOf returns rows of any sessions as [Rows], for a record that is read from a file or from a
 // dataset. They come in any order, and a row that comes twice counts once. Where a row has no number,
 // all are numbered by their time.
 func RowsOf(rows []record.Event) Rows {
-	r := &rowsInHand{of: make(map[record.Session][]record.Event), at: make(map[string]*record.Event, len(rows))}
+	r := &rowsInHand{of: make(map[record.Session][]record.Event), at: make(map[string]*record.Event, len(rows)), children: make(map[record.Session][]record.Child)}
 	numbered := !slices.ContainsFunc(rows, func(e record.Event) bool { return e.Seq == 0 })
 	for i, e := range inOrder(rows) {
 		row := *e
@@ -29,6 +31,9 @@ func RowsOf(rows []record.Event) Rows {
 		}
 		s := row.Session()
 		r.of[s] = append(r.of[s], row)
+		if parent, child, is := schema.Nested(&row); is && !slices.Contains(r.children[parent], child) {
+			r.children[parent] = append(r.children[parent], child)
+		}
 	}
 	for _, list := range r.of {
 		for i := range list {
@@ -68,5 +73,9 @@ func (r *rowsInHand) Stored(_ context.Context, eventIDs ...string) (bool, error)
 }
 
 func (r *rowsInHand) Waiting(record.Session) ([]record.Event, bool) { return nil, true }
+
+func (r *rowsInHand) Children(_ context.Context, s record.Session) (list []record.Child, _ error) {
+	return r.children[s], nil
+}
 
 func (r *rowsInHand) Flush(context.Context) error { return nil }

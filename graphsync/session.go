@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -103,7 +102,9 @@ func (s *Session) Extractor() *Extractor { return s.x }
 type rest interface {
 	// row returns a row that was added before; false if it is gone.
 	row(eventID string) (record.Event, bool, error)
-	// child returns the fold of the session of an agent that ran as a tool.
+	// children returns the sessions of agents that ran as the tool of a call, by its span.
+	children(span string) ([]record.Session, error)
+	// child returns the fold of one of them.
 	child(record.Session) (*Session, error)
 }
 
@@ -139,13 +140,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 	if err != nil {
 		return err
 	}
-	var of basis
-	if child, ran := schema.ChildSession(e); ran {
-		fold, err := others.child(child)
-		if err != nil {
-			return fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)
-		}
-		of = fold.basis(child)
+	of, err := childrenOf(e, others)
+	if err != nil {
+		return err
 	}
 	var about *record.Event
 	if _, known := s.at[attrs.ADK.Of]; known && e.EventType == record.EntitiesFound {
@@ -211,7 +208,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 		s.chooseIn(e, read.choices, r)
 		seen = bySource(e, node, read.entities)
 		if r != nil {
-			s.inherit(of, r)
+			for _, child := range of {
+				s.inherit(child, r)
+			}
 		}
 	}
 	if r != nil {

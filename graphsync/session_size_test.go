@@ -33,6 +33,8 @@ func (s steps) RowsAfter(_ context.Context, _ record.Session, seq int64) (rows [
 	return rows, nil
 }
 
+func (s steps) Children(context.Context, record.Session) ([]record.Child, error) { return nil, nil }
+
 func (s steps) at(n int64) record.Event {
 	e := s.row(n)
 	e.Seq, e.Timestamp, e.EventID, e.Status = n, n, fmt.Sprintf("%032x", n), record.StatusOK

@@ -27,6 +27,8 @@ type Rows interface {
 	// Waiting returns the rows of a session that were recorded before and are not stored, in order,
 	// unless it cannot tell.
 	Waiting(s record.Session) (rows []record.Event, known bool)
+	// Children returns the sessions of agents that ran as tools of a session, each with the span of its call.
+	Children(ctx context.Context, s record.Session) ([]record.Child, error)
 	// Flush stores every row recorded before.
 	Flush(ctx context.Context) error
 }
@@ -180,7 +182,7 @@ func (ss *Sessions) read(ctx context.Context, of record.Session, s *Session, dep
 	if depth > maxNested {
 		return errNested
 	}
-	others := restOf{ctx, ss, depth}
+	others := &restOf{ctx: ctx, of: ss, session: of, depth: depth}
 	for {
 		rows, err := ss.rows.RowsAfter(ctx, of, s.counts.Watermark)
 		if err != nil || len(rows) == 0 {
@@ -196,15 +198,32 @@ func (ss *Sessions) read(ctx context.Context, of record.Session, s *Session, dep
 
 // restOf implements [rest] for one reading of a session.
 type restOf struct {
-	ctx   context.Context
-	of    *Sessions
-	depth int
+	ctx     context.Context
+	of      *Sessions
+	session record.Session
+	depth   int
+	// nested are the children of the session, by the spans of their calls; nil until they are asked for.
+	nested map[string][]record.Session
 }
 
-func (r restOf) row(eventID string) (record.Event, bool, error) { return r.of.rows.Row(r.ctx, eventID) }
+func (r *restOf) children(span string) ([]record.Session, error) {
+	if r.nested == nil {
+		list, err := r.of.rows.Children(r.ctx, r.session)
+		if err != nil {
+			return nil, err
+		}
+		r.nested = make(map[string][]record.Session)
+		for _, c := range list {
+			r.nested[c.Span] = append(r.nested[c.Span], c.Session)
+		}
+	}
+	return r.nested[span], nil
+}
+
+func (r *restOf) row(eventID string) (record.Event, bool, error) { return r.of.rows.Row(r.ctx, eventID) }
 
 // child folds the session anew: it is asked for once, when the tool that ran it has ended.
-func (r restOf) child(s record.Session) (*Session, error) {
+func (r *restOf) child(s record.Session) (*Session, error) {
 	out := newSession(r.of.x)
 	return out, r.of.read(r.ctx, s, out, r.depth+1)
 }

@@ -16,6 +16,12 @@ type Session struct {
 	ID   string `json:"id"`
 }
 
+// Child is the session of an agent that ran as a tool, and the span of the call that ran it.
+type Child struct {
+	Session Session
+	Span    string
+}
+
 // Event is one row of agent_events: one step of one run.
 //
 // Content, ContentParts, Attributes and LatencyMS are JSON texts. A nil slice is

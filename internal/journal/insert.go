@@ -42,10 +42,10 @@ type sessionAgent struct {
 	agent   string
 }
 
-// childOf is the session of an agent that ran as a tool, and the number of the session that called it.
+// childOf is the session of an agent that ran as a tool, and the session that called it.
 type childOf struct {
-	parent int64
-	child  record.Session
+	parent record.Session
+	child  record.Child
 }
 
 // insertResult has the outcome for the rows of one transaction.
@@ -198,8 +198,8 @@ func (in *inserter) note(session int64, e *record.Event, seq int64) {
 			in.agents[agent] = struct{}{}
 		}
 	}
-	if child, ran := schema.ChildSession(e); ran {
-		in.children = append(in.children, childOf{session, child})
+	if parent, child, is := schema.Nested(e); is {
+		in.children = append(in.children, childOf{parent, child})
 	}
 }
 
@@ -223,11 +223,19 @@ func (in *inserter) updateSessions() error {
 		in.known[sa] = struct{}{}
 	}
 	for _, c := range in.children {
-		child, err := in.number(c.child)
+		parent, err := in.number(c.parent)
 		if err != nil {
 			return err
 		}
-		if err := exec(in.conn, insertChildSQL, func(b *binder) { b.integer(c.parent, child) }); err != nil {
+		child, err := in.number(c.child.Session)
+		if err != nil {
+			return err
+		}
+		err = exec(in.conn, insertChildSQL, func(b *binder) {
+			b.integer(parent, child)
+			b.text(c.child.Span)
+		})
+		if err != nil {
 			return err
 		}
 	}

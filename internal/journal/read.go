@@ -49,6 +49,18 @@ const (
 	nextBytes = 4 << 20
 )
 
+// Children implements [store.Store].
+func (j *Journal) Children(ctx context.Context, s record.Session) (list []record.Child, err error) {
+	err = j.read(ctx, "look for children", func(conn *sqlite.Conn) error {
+		return query(conn, selectChildrenSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
+			child := record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)}
+			list = append(list, record.Child{Session: child, Span: stmt.ColumnText(3)})
+			return nil
+		})
+	})
+	return list, err
+}
+
 // RowsAfter returns the next rows of s with a Seq greater than seq, in order: at most 500 rows and
 // 4 MiB of payload, but at least one row if there is one. When it returns none, there are no more.
 func (j *Journal) RowsAfter(ctx context.Context, s record.Session, seq int64) (rows []record.Event, err error) {

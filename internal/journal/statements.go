@@ -53,6 +53,7 @@ var (
 
 	insertChildSQL    = statement("child_sessions", "insert_child")
 	removeChildrenSQL = statement("child_sessions", "remove_children")
+	selectChildrenSQL = statement("child_sessions", "select_children")
 
 	addLostRowsSQL    = statement("lost_rows", "add_lost_rows")
 	selectLostRowsSQL = statement("lost_rows", "select_lost_rows")

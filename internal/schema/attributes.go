@@ -35,11 +35,8 @@ type ADK struct {
 	Scope struct {
 		ID string `json:"id"`
 	} `json:"scope"`
-	Child struct {
-		App  string `json:"app_name"`
-		User string `json:"user_id"`
-		ID   string `json:"session_id"`
-	} `json:"child_session"`
+	Child  Link `json:"child_session"`
+	Parent Link `json:"parent"`
 
 	// What models were shown, and the evidence of an approval.
 	Started       string   `json:"started"`
@@ -107,6 +104,14 @@ type Shown struct {
 type Words struct {
 	By   string `json:"by"`
 	Said string `json:"said"`
+}
+
+// Link names the session of an agent that ran as a tool, or the session and the span of the call that ran it.
+type Link struct {
+	App  string `json:"app_name"`
+	User string `json:"user_id"`
+	ID   string `json:"session_id"`
+	Span string `json:"span_id"`
 }
 
 // FunctionCall is a call that a model asked for.

@@ -9,19 +9,35 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// ChildSession returns the session of the agent that ran as a tool, if e is the row that ends the
-// call and names a session other than its own. It costs little for other rows.
-func ChildSession(e *record.Event) (child record.Session, ran bool) {
-	if e.EventType != record.ToolCompleted || !bytes.Contains(e.Attributes, []byte(`"child_session"`)) {
-		return record.Session{}, false
+// Nested returns the session that called an agent as a tool, and the session and the span of the call, if a row
+// tells of such a run: the row that ends the call, or a row that begins the run of the agent. It costs little
+// for other rows.
+func Nested(e *record.Event) (parent record.Session, child record.Child, is bool) {
+	key := `"parent"`
+	switch e.EventType {
+	case record.ToolCompleted:
+		key = `"child_session"`
+	case record.UserMessageReceived, record.InvocationStarting:
+	default:
+		return parent, child, false
+	}
+	if !bytes.Contains(e.Attributes, []byte(key)) {
+		return parent, child, false
 	}
 	var a Attributes
 	if a.Read(e.Attributes) != nil {
-		return record.Session{}, false
+		return parent, child, false
 	}
-	child = record.Session{App: a.ADK.Child.App, User: a.ADK.Child.User, ID: a.ADK.Child.ID}
-	if child.App == "" || child.User == "" || child.ID == "" || child == e.Session() {
-		return record.Session{}, false
+	if e.EventType == record.ToolCompleted {
+		parent = e.Session()
+		child = record.Child{Session: a.ADK.Child.session(), Span: e.SpanID}
+	} else {
+		parent = a.ADK.Parent.session()
+		child = record.Child{Session: e.Session(), Span: a.ADK.Parent.Span}
 	}
-	return child, true
+	whole := func(s record.Session) bool { return s.App != "" && s.User != "" && s.ID != "" }
+	return parent, child, whole(parent) && whole(child.Session) && child.Span != "" && parent != child.Session
 }
+
+// session returns the session that a link names.
+func (l Link) session() record.Session { return record.Session{App: l.App, User: l.User, ID: l.ID} }

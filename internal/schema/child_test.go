@@ -10,27 +10,34 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-func TestChildSession(t *testing.T) {
-	child := record.Session{App: "expert", User: "ann", ID: "c"}
+func TestNested(t *testing.T) {
+	caller, agent := record.Session{App: "shop", User: "ann", ID: "s"}, record.Session{App: "expert", User: "ann", ID: "c"}
+	const child, parent = `"child_session":{"app_name":"expert","user_id":"ann","session_id":"c","run_id":"r"}`, `"parent":{"app_name":"shop","user_id":"ann","session_id":"s","span_id":"T"}`
 	for name, tt := range map[string]struct {
+		of              record.Session
 		typ, attributes string
-		want            record.Session
+		is              bool
 	}{
-		"an agent ran":        {record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","user_id":"ann","session_id":"c","run_id":"r"}}}`, child},
-		"another type of row": {record.ToolStarting, `{"adk":{"child_session":{"app_name":"expert","user_id":"ann","session_id":"c"}}}`, record.Session{}},
-		"no agent ran":        {record.ToolCompleted, `{"adk":{"app_name":"expert"}}`, record.Session{}},
-		"no attributes":       {record.ToolCompleted, ``, record.Session{}},
-		"no JSON":             {record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","user_id":"ann","session_id":"c"}}`, record.Session{}},
-		"elsewhere":           {record.ToolCompleted, `{"child_session":{"app_name":"expert","user_id":"ann","session_id":"c"}}`, record.Session{}},
-		"without app":         {record.ToolCompleted, `{"adk":{"child_session":{"user_id":"ann","session_id":"c"}}}`, record.Session{}},
-		"without user":        {record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","session_id":"c"}}}`, record.Session{}},
-		"without id":          {record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","user_id":"ann"}}}`, record.Session{}},
-		"its own session":     {record.ToolCompleted, `{"adk":{"child_session":{"app_name":"shop","user_id":"ann","session_id":"s"}}}`, record.Session{}},
+		"the end of the call":    {caller, record.ToolCompleted, `{"adk":{` + child + `}}`, true},
+		"the message of the run": {agent, record.UserMessageReceived, `{"adk":{` + parent + `}}`, true},
+		"the start of the run":   {agent, record.InvocationStarting, `{"adk":{` + parent + `}}`, true},
+		"another type of row":    {caller, record.ToolStarting, `{"adk":{` + child + `}}`, false},
+		"a call without a run":   {caller, record.ToolCompleted, `{"adk":{"app_name":"shop"}}`, false},
+		"a run without a call":   {agent, record.InvocationStarting, `{"adk":{"app_name":"expert"}}`, false},
+		"no attributes":          {caller, record.ToolCompleted, ``, false},
+		"no JSON":                {caller, record.ToolCompleted, `{"adk":{` + child, false},
+		"elsewhere":              {caller, record.ToolCompleted, `{` + child + `}`, false},
+		"without app":            {caller, record.ToolCompleted, `{"adk":{"child_session":{"user_id":"ann","session_id":"c"}}}`, false},
+		"without user":           {caller, record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","session_id":"c"}}}`, false},
+		"without id":             {caller, record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","user_id":"ann"}}}`, false},
+		"without a span":         {agent, record.InvocationStarting, `{"adk":{"parent":{"app_name":"shop","user_id":"ann","session_id":"s"}}}`, false},
+		"its own session":        {caller, record.InvocationStarting, `{"adk":{` + parent + `}}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := record.Event{EventType: tt.typ, AppName: "shop", UserID: "ann", SessionID: "s", Attributes: []byte(tt.attributes)}
-			if got, ran := schema.ChildSession(&e); got != tt.want || ran != (tt.want != record.Session{}) {
-				t.Errorf("%+v, %t, want %+v", got, ran, tt.want)
+			e := record.Event{EventType: tt.typ, AppName: tt.of.App, UserID: tt.of.User, SessionID: tt.of.ID, SpanID: "T", Attributes: []byte(tt.attributes)}
+			from, got, is := schema.Nested(&e)
+			if want := (record.Child{Session: agent, Span: "T"}); is != tt.is || is && (from != caller || got != want) {
+				t.Errorf("%+v ran %+v, %t", from, got, is)
 			}
 		})
 	}

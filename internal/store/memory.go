@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -38,6 +39,7 @@ type kept struct {
 	rows    []record.Event
 	asked   *approval // the last one
 	lost    []Loss
+	nested  []record.Child
 	stamp   Stamp
 	summary NewSummary
 }
@@ -118,6 +120,11 @@ func (s *memory) Append(e record.Event) bool {
 		e.Content, e.ContentParts, e.Attributes, e.LatencyMS = own(e.Content), own(e.ContentParts), own(e.Attributes), own(e.LatencyMS)
 		s.m.rows[e.EventID] = e
 		of.add(e)
+		if parent, child, is := schema.Nested(&e); is {
+			if p := s.m.of(parent); !slices.Contains(p.nested, child) {
+				p.nested = append(p.nested, child)
+			}
+		}
 	}
 	s.stats.Accepted++
 	return true
@@ -203,6 +210,10 @@ func (s *memory) Stored(ctx context.Context, eventIDs ...string) (bool, error) {
 	return get(ctx, s, func() bool {
 		return !slices.ContainsFunc(eventIDs, func(id string) bool { return s.m.rows[id].Seq == 0 })
 	})
+}
+
+func (s *memory) Children(ctx context.Context, of record.Session) ([]record.Child, error) {
+	return get(ctx, s, func() []record.Child { return slices.Clone(s.m.of(of).nested) })
 }
 
 func (s *memory) Waiting(record.Session) ([]record.Event, bool) { return nil, true }

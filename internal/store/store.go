@@ -72,6 +72,9 @@ type Store interface {
 	// Outline returns the rows of a session in order. It may leave out their payloads but the names of
 	// models and the numbers of tokens.
 	Outline(ctx context.Context, s record.Session) ([]record.Event, error)
+	// Children returns the sessions of agents that ran as tools of a session, each with the span of its call, in
+	// the order in which they came to be known: see [schema.Nested].
+	Children(ctx context.Context, s record.Session) ([]record.Child, error)
 	// Losses returns what of a session is known to be lost, none if nothing is: one loss for each run and
 	// cause, of at most [LossRuns] runs. A row that was refused is lost; other handles know of it after the
 	// next Flush.

@@ -1,6 +1,14 @@
 -- name: insert_child
-INSERT INTO child_sessions (session, child) VALUES (?1, ?2)
+INSERT INTO child_sessions (session, child, span) VALUES (?1, ?2, ?3)
 ON CONFLICT DO NOTHING
+
+-- name: select_children
+SELECT c.app_name, c.user_id, c.session_id, n.span
+FROM sessions AS s
+CROSS JOIN child_sessions AS n ON n.session = s.number
+CROSS JOIN sessions AS c ON c.number = n.child
+WHERE s.app_name = ?1 AND s.user_id = ?2 AND s.session_id = ?3
+ORDER BY n.child, n.span
 
 -- name: remove_children
 -- Only of a session without rows.

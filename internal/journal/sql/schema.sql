@@ -54,7 +54,8 @@ CREATE TABLE session_agents (
 CREATE TABLE child_sessions (
   session INTEGER NOT NULL REFERENCES sessions (number),
   child   INTEGER NOT NULL REFERENCES sessions (number),
-  PRIMARY KEY (session, child)
+  span    TEXT NOT NULL, -- of the call
+  PRIMARY KEY (session, child, span)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX child_sessions_child ON child_sessions (child);

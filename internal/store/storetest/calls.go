@@ -29,6 +29,7 @@ func calls(t *testing.T, ctx context.Context, s store.Store) map[string]func() e
 		"Stored":        func() error { _, err := s.Stored(ctx, "first"); return err },
 		"Outline":       func() error { _, err := s.Outline(ctx, own); return err },
 		"Losses":        func() error { _, err := s.Losses(ctx, own); return err },
+		"Children":      func() error { _, err := s.Children(ctx, own); return err },
 		"Session":       func() error { _, _, err := s.Session(ctx, own); return err },
 		"Sessions":      func() error { _, err := s.Sessions(ctx, store.Query{}); return err },
 		"Standings":     func() error { _, err := s.Standings(ctx, []record.Session{own}); return err },

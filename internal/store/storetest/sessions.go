@@ -460,3 +460,26 @@ func testIdentity(t *testing.T, a, b store.Store) {
 		put(t, a, row(own, fmt.Sprint(n)))
 	}
 }
+
+// testChildren names agents that ran as tools, by the rows of either side, and again.
+func testChildren(t *testing.T, a, b store.Store) {
+	parent, other := of("parent"), record.Session{App: "app", User: "other", ID: "parent"}
+	begins := func(child, span string, parent record.Session) record.Event {
+		e := row(of(child), "begins "+child+span+parent.User)
+		e.EventType = record.InvocationStarting
+		e.Attributes = fmt.Appendf(nil, `{"adk":{"parent":{"app_name":%q,"user_id":%q,"session_id":%q,"span_id":%q}}}`, parent.App, parent.User, parent.ID, span)
+		return e
+	}
+	ends := row(parent, "ends")
+	ends.SpanID = "T1"
+	first := of("first")
+	ends.Attributes = fmt.Appendf(nil, `{"adk":{"child_session":{"app_name":%q,"user_id":%q,"session_id":%q}}}`, first.App, first.User, first.ID)
+	put(t, a, begins("first", "T1", parent), begins("second", "T1", parent), begins("third", "T2", parent), begins("first", "T1", other), ends)
+	for _, s := range []store.Store{a, b} {
+		got, err := s.Children(t.Context(), parent)
+		slices.SortFunc(got, func(a, b record.Child) int { return strings.Compare(a.Session.ID, b.Session.ID) })
+		wantSame(t, "children", err, got, []record.Child{{Session: first, Span: "T1"}, {Session: of("second"), Span: "T1"}, {Session: of("third"), Span: "T2"}})
+		got, err = s.Children(t.Context(), of("second"))
+		wantSame(t, "children of a child", err, len(got), 0)
+	}
+}

@@ -30,6 +30,7 @@ func Run(t *testing.T, h Harness) {
 		{"Duplicates", testDuplicates},
 		{"Refused", testRefused},
 		{"Losses", testLosses},
+		{"Children", testChildren},
 		{"Values", testValues},
 		{"Row", testRow},
 		{"Waiting", testWaiting},
