@@ -30,7 +30,7 @@ type seenByChild struct {
 // childrenOf returns what the agents rest on that ran as the tool of the call that a row ends. A tool may run one
 // several times, and several.
 func childrenOf(e *record.Event, others rest) (list []basis, err error) {
-	if e.EventType != record.ToolCompleted {
+	if e.EventType != record.ToolCompleted || e.SpanID == "" {
 		return nil, nil
 	}
 	children, err := others.children(e.SpanID)

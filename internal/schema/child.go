@@ -36,7 +36,7 @@ func Nested(e *record.Event) (parent record.Session, child record.Child, is bool
 		child = record.Child{Session: e.Session(), Span: a.ADK.Parent.Span}
 	}
 	whole := func(s record.Session) bool { return s.App != "" && s.User != "" && s.ID != "" }
-	return parent, child, whole(parent) && whole(child.Session) && child.Span != "" && parent != child.Session
+	return parent, child, whole(parent) && whole(child.Session) && parent != child.Session
 }
 
 // session returns the session that a link names.

@@ -30,7 +30,6 @@ func TestNested(t *testing.T) {
 		"without app":            {caller, record.ToolCompleted, `{"adk":{"child_session":{"user_id":"ann","session_id":"c"}}}`, false},
 		"without user":           {caller, record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","session_id":"c"}}}`, false},
 		"without id":             {caller, record.ToolCompleted, `{"adk":{"child_session":{"app_name":"expert","user_id":"ann"}}}`, false},
-		"without a span":         {agent, record.InvocationStarting, `{"adk":{"parent":{"app_name":"shop","user_id":"ann","session_id":"s"}}}`, false},
 		"its own session":        {caller, record.InvocationStarting, `{"adk":{` + parent + `}}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
