@@ -141,15 +141,15 @@ func TestPassedResults(t *testing.T) {
 		content string
 		message string
 	}{
-		"result": {streams(nil), record.ToolCompleted, `{"tool":"search","result":{"result":"it costs 40000"}}`, ""},
-		"error":  {streams(errors.New("no")), record.ToolError, `{"tool":"search","args":{"q":1}}`, "no"},
+		"result": {streams(nil), record.ToolCompleted, `{"tool":"search","result":{"result":"it costs 40000"},"tool_origin":"UNKNOWN"}`, ""},
+		"error":  {streams(errors.New("no")), record.ToolError, `{"tool":"search","args":{"q":1},"tool_origin":"UNKNOWN"}`, "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sink, r := recorded(t, recorder.Config{}, asks(t, "root", adktest.Script(adktest.Calls(call("c1", "search", m{"q": 1})), adktest.Text("done")), tt.tool))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			begin, end := one(t, sink, record.ToolStarting), one(t, sink, tt.ends)
 			text := func(key string) any { return rowtest.Attribute(t, end, "adk", key) }
-			if string(end.Content) != tt.content || end.ErrorMessage != tt.message || end.SpanID != begin.SpanID || text("started") != begin.EventID || string(begin.Content) != `{"tool":"search","args":{"q":1}}` {
+			if string(end.Content) != tt.content || end.ErrorMessage != tt.message || end.SpanID != begin.SpanID || text("started") != begin.EventID || string(begin.Content) != `{"tool":"search","args":{"q":1},"tool_origin":"UNKNOWN"}` {
 				t.Errorf("began as %s; ended as %s with %q: %s", begin.Content, end.Content, end.ErrorMessage, end.Attributes)
 			}
 			if asked := sink.Of(record.LLMResponse)[0].EventID; text("asked") != asked || text("call_id") != "c1" {
