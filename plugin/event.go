@@ -51,7 +51,7 @@ func (rec *Recorder) OnEvent(ctx agent.InvocationContext, ev *session.Event) (in
 	} else {
 		r.passed(nil, ev)
 	}
-	r.answered(ev, s.answer)
+	r.answered(ev, s.answer, rec.now)
 	r.past.add(ev)
 	rec.responses(ctx, &s)
 	rec.stateDelta(ctx, &s)

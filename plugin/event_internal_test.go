@@ -33,10 +33,10 @@ func TestEventsWithoutRowsAllocateLittle(t *testing.T) {
 		for name, ev := range map[string]*session.Event{
 			"a chunk": {LLMResponse: model.LLMResponse{Partial: true, Content: genai.NewContentFromText("a", genai.RoleModel)}},
 			"a call":  {Author: "media_planner", LLMResponse: content(&genai.Part{FunctionCall: &genai.FunctionCall{ID: "1", Name: "a"}})},
-			"a result": {
+			"words of an agent": {
 				Author: "media_planner", NodeInfo: &session.NodeInfo{Path: "media_planner"},
 				Actions:     session.EventActions{StateDelta: map[string]any{}, ArtifactDelta: map[string]int64{}},
-				LLMResponse: content(&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "a"}}),
+				LLMResponse: content(&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "media_planner"}}),
 			},
 			"nothing": {},
 		} {
@@ -45,7 +45,7 @@ func TestEventsWithoutRowsAllocateLittle(t *testing.T) {
 			if rows := rec.Stats().Rows - before; rows != 0 {
 				t.Errorf("%s: %d rows, want none", name, rows)
 			}
-			if goal := map[string]float64{"a call": 8, "a result": 2}[name]; got > goal {
+			if goal := map[string]float64{"a call": 8, "words of an agent": 2}[name]; got > goal {
 				t.Errorf("%s: %v allocations, want at most %v", name, got, goal)
 			}
 		}

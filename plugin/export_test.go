@@ -42,20 +42,5 @@ func PluginsWith(rec *Recorder, change func(*adkplugin.Config), others ...*adkpl
 	return runner.PluginConfig{Plugins: slices.Concat([]*adkplugin.Plugin{first}, others, []*adkplugin.Plugin{last})}
 }
 
-// Forget makes a recorder forget the requests of all conversations, so that it matches the next ones
-// with an index of all events. It keeps what rows list.
-func Forget(rec *Recorder) {
-	for _, key := range rec.conversations.Keys() {
-		if c, ok := rec.conversations.Peek(key); ok {
-			rec.conversations.Add(key, &conversation{row: c.row, read: c.read})
-		}
-	}
-}
-
-// Indexed reports whether a run has made an index of all events of its session.
-func Indexed(rec *Recorder, ctx agent.InvocationContext) bool {
-	p := rec.Lookup(ctx).past
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.index != nil
-}
+// Forget makes a recorder forget all conversations, so that its next rows list all that requests show.
+func Forget(rec *Recorder) { rec.conversations.Purge() }

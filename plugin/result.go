@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -172,15 +173,16 @@ func (rec *Recorder) passed(ctx context.Context, s *source, fr *genai.FunctionRe
 	start := s.row(record.ToolStarting)
 	start.span, start.parent = newSpanID(), s.span
 	began := rec.emitFrom(ctx, s, start, body{
-		content: func(d jsonenc.Doc) { toolContent(d, fr.Name, "", "args", asked.call.Args) },
+		content: func(d jsonenc.Doc) { toolContent(d, fr.Name, adkreflect.OriginUnknown, "args", asked.call.Args) },
 		adk:     func(d jsonenc.Doc) { d.OptStr("call_id", fr.ID) },
 	})
 	end := start
 	end.typ = record.ToolCompleted
-	content := func(d jsonenc.Doc) { toolContent(d, fr.Name, "", "result", fr.Response) }
+	end.timed, end.total = true, rec.now().Sub(asked.at)
+	content := func(d jsonenc.Doc) { toolContent(d, fr.Name, adkreflect.OriginUnknown, "result", fr.Response) }
 	if message, failed := onlyError(fr.Response); failed {
 		end.typ, end.failed, end.message = record.ToolError, true, message
-		content = func(d jsonenc.Doc) { toolContent(d, fr.Name, "", "args", asked.call.Args) }
+		content = func(d jsonenc.Doc) { toolContent(d, fr.Name, adkreflect.OriginUnknown, "args", asked.call.Args) }
 	}
 	out := rec.emitFrom(ctx, s, end, body{
 		content: content,

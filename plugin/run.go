@@ -352,9 +352,10 @@ const abandonedAfter = 10 * time.Minute
 // reader is whose request is matched.
 type reader struct{ agent, branch, scope string }
 
-// ask is a call that the answer of a model asked for. row is that of the answer.
+// ask is a call that the answer of a model asked for. row is that of the answer, at when it passed.
 type ask struct {
 	row           rowID
+	at            time.Time
 	call          *genai.FunctionCall
 	agent, branch string
 }
@@ -399,7 +400,7 @@ func (r *Run) answerOf(a *agentSpan, ev *session.Event) (row rowID) {
 }
 
 // answered notes the answer of a model, with the calls that it asks for.
-func (r *Run) answered(ev *session.Event, row rowID) {
+func (r *Run) answered(ev *session.Event, row rowID, now func() time.Time) {
 	if row == (rowID{}) {
 		return
 	}
@@ -413,7 +414,7 @@ func (r *Run) answered(ev *session.Event, row rowID) {
 			r.asks = make(map[string][]ask)
 		}
 		fc := p.FunctionCall
-		r.asks[fc.ID] = append(r.asks[fc.ID], ask{row, fc, ev.Author, ev.Branch})
+		r.asks[fc.ID] = append(r.asks[fc.ID], ask{row, now(), fc, ev.Author, ev.Branch})
 	}
 }
 

@@ -456,7 +456,7 @@ func (n *normaliser) value(key string, v any) any {
 	case map[string]any:
 		named := make(map[string]any, len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			named[n.text(k)] = v[k] // the list of what a model had read has ids for keys
+			named[n.text(k)] = v[k]
 		}
 		for _, k := range slices.Sorted(maps.Keys(named)) {
 			named[k] = n.value(k, named[k])

@@ -5,13 +5,18 @@ package contract_test
 
 import (
 	"errors"
+	"iter"
 	"testing"
+
+	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -27,6 +32,59 @@ func maskedResult(t *testing.T, h *cgtest.Harness) {
 			},
 		},
 	}))
+	h.Say("Find routes")
+}
+
+// givenResults has an agent of the host and a callback that bring results of their own.
+func givenResults(t *testing.T, h *cgtest.Harness) {
+	result := func(id string, price string) *genai.Content {
+		return &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{
+			FunctionResponse: &genai.FunctionResponse{ID: id, Name: "search", Response: map[string]any{"price": price}},
+		}}}
+	}
+	host, err := agent.New(agent.Config{Name: "host", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			ev := session.NewEvent(ctx, ctx.InvocationID())
+			ev.Author, ev.Content = "host", result("own", "$1")
+			yield(ev, nil)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	buyer := cgtest.NewAgent(t, llmagent.Config{
+		Name: "buyer", Model: adktest.Script(adktest.Text("Cheap.")),
+		BeforeModelCallbacks: []llmagent.BeforeModelCallback{func(_ agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+			req.Contents = append(req.Contents, result("", "$2"))
+			return nil, nil
+		}},
+	})
+	root, err := sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "root", SubAgents: []agent.Agent{host, buyer}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Serve(root)
+	h.Say("Find routes")
+}
+
+// streamedResults has a tool that streams its result, and fails the second time. ADK calls no callback.
+func streamedResults(t *testing.T, h *cgtest.Harness) {
+	failed := false
+	streams, err := functiontool.NewStreaming(functiontool.Config{Name: "stream"}, func(agent.Context, cgtest.SearchArgs) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			var err error
+			if failed {
+				err = errors.New("no route")
+			}
+			failed = true
+			yield("One route.", err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func() *model.LLMResponse { return adktest.Call("stream", map[string]any{"query": "routes"}) }
+	h.Serve(cgtest.RootAgent(t, adktest.Script(call(), call(), adktest.Text("One route.")), streams))
 	h.Say("Find routes")
 }
 

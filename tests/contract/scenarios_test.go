@@ -62,6 +62,8 @@ func scenarios() []scenario {
 		{name: "tool_with_much", options: []cgtest.Option{recording(config.Record{MaxString: 200, MaxRow: 10_000})}, run: muchText},
 		{name: "tools_at_once", run: toolsAtOnce},
 		{name: "tool_result_rewritten", run: maskedResult},
+		{name: "tool_results_given", run: givenResults},
+		{name: "tool_results_streamed", run: streamedResults},
 		{name: "tool_args_changed", run: argsChanged},
 		{name: "tool_reads_state", options: []cgtest.Option{cgtest.Replay, regional}, run: oneSearch},
 		{name: "final_response_tool", options: []cgtest.Option{recording(config.Record{FinalResponseTools: []string{"submit"}})}, run: finalResponseTool},

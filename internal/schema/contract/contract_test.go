@@ -232,6 +232,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"another form": {func(e *record.Event) {
 			replace(&e.Attributes, `"adk":{`, `"adk":{"pause_kind":"tool","function_call_id":"c",`)
 		}, []string{
+			"TOOL_COMPLETED: attributes $.adk.given: want string, got nothing",
 			`TOOL_COMPLETED: content $.tool_origin: want nothing: neither the Python plugin nor the list of deviations has it, got "LOCAL"`,
 			`TOOL_COMPLETED: latency_ms $: want NULL, got {"total_ms":3}`}},
 	} {
