@@ -143,10 +143,6 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		return err
 	}
 	rc.Options.ArgsAtEnd = extractor.ArgsAtEnd
-	policy, err := setup.Policy(in.cfg)
-	if err != nil {
-		return err
-	}
 	checkers, err := setup.Checkers(in.cfg, in.code.Code)
 	if err != nil {
 		return err
@@ -161,12 +157,12 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	}
 	setup.AddReplays(checkers, in.cfg, in.sessions, now, func() setup.Caller { return in.gate })
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
-		Ledger: in.store.Ledger(), Checkers: checkers, Policy: policy,
+		Ledger: in.store.Ledger(), Checkers: checkers, Policy: in.cfg.Guard,
 		Evidence: setup.NewEvidence(in.sessions, in.store, setup.Program{
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
 		}),
-		Identity: in.identity(), Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
+		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
 	})
 	if err == nil {
 		err = setup.StoreRules(ctx, in.store, extractor)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
@@ -26,7 +27,7 @@ const (
 	ReasonSourceDown       = "source_down"       // the source of the checker is away: no connection, or an error of the server
 	ReasonEmptyAnswer      = "empty_answer"      // an answer without attributes
 	ReasonNoAsOf           = "no_as_of"          // an answer that does not say when it was true
-	ReasonStaleAnswer      = "stale_answer"      // an answer older than Policy.MaxAge
+	ReasonStaleAnswer      = "stale_answer"      // an answer older than [config.Guard.CheckAge]
 	ReasonFutureAnswer     = "future_answer"     // an answer from the future
 	ReasonMissingAttribute = "missing_attribute" // an attribute that was seen is not in the answer
 	ReasonNothingSeen      = "nothing_seen"      // nothing on record shows it: it is only claimed
@@ -55,9 +56,9 @@ type Alert struct {
 	// EntityType and Entity are the type and the value of the entity as shown.
 	EntityType string `json:"entity_type"`
 	Entity     string `json:"entity"`
-	// Attribute is the attribute that changed; "cost" for a budget.
-	Attribute string    `json:"attribute"`
-	Drift     DriftType `json:"drift_type"`
+	// Attribute is the attribute that changed; "cost" for a budget. Drift is the type of the change.
+	Attribute string `json:"attribute"`
+	Drift     string `json:"drift_type"`
 	// Before is the value that was read and does not hold, the latest of several, After
 	// the value now, both as shown: "$40,000". Before is "not seen" where the attribute was
 	// not read, and "not known" where it is not known what the plan cost.
@@ -72,14 +73,14 @@ type Alert struct {
 	ChangePercent *float64 `json:"change_percent,omitempty"`
 	// Severity is between 0 and 1. It does not enter the verdict.
 	Severity float64 `json:"severity"`
-	// Effect is Block, or Warn for a change that is only worth knowing.
-	Effect Effect `json:"effect"`
+	// Effect is [config.EffectBlock], or [config.EffectWarn] for a change that is only worth knowing.
+	Effect config.Effect `json:"effect"`
 	// Recommendation is the remedy, in words. It is never empty.
 	Recommendation string `json:"recommendation"`
 }
 
 // blocks reports whether the alert enters the verdict. Whatever is not a warning does.
-func (a Alert) blocks() bool { return a.Effect != Warn }
+func (a Alert) blocks() bool { return a.Effect != config.EffectWarn }
 
 // Failure says why a check, or the check of one entity, failed.
 type Failure struct {
@@ -152,10 +153,10 @@ const maxDetail = 500
 func oneLine(s string) string { return text.Clip(text.Visible(s), maxDetail) }
 
 // selectAlerts returns copies of the alerts that block, or of those that warn.
-func selectAlerts(alerts []Alert, effect Effect) []Alert {
+func selectAlerts(alerts []Alert, blocking bool) []Alert {
 	var out []Alert
 	for _, a := range alerts {
-		if a.blocks() != (effect == Block) {
+		if a.blocks() != blocking {
 			continue
 		}
 		if p := a.ChangePercent; p != nil {

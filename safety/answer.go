@@ -214,7 +214,7 @@ func (g *Guard) uncounted(out Outcome, approver string, ans Answer) (code, detai
 	switch {
 	case a.Approvers > 1 && !out.Authenticated:
 		return CodeNotAuthorized, fmt.Sprintf("%d people have to approve, and nothing authenticates whoever answers", a.Approvers)
-	case ans.Override != "" && (!out.Authenticated || !has(g.policy.approvalOf(a.Tool).Override, approver)):
+	case ans.Override != "" && (!out.Authenticated || !has(g.policy.approvals(a.Tool).Override, approver)):
 		return CodeNotAuthorized, "whoever answers has no right to override a check: guard.approvals names the people who have it"
 	case other >= 0:
 		return CodeOtherAnswer, "the payload of the answer differs from that of " + a.Consents[other].Who + ", who approved before: approve with the same, or reject"
@@ -255,7 +255,6 @@ func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans A
 		out.Reason = CodeClock
 		return out, err
 	}
-	g.announce(out.Report, StageAnswer)
 	t := Transition{Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("approved", ans.RunID)}
 	down, only := out.Report.down()
 	switch verdict := out.Report.Verdict(); {
@@ -367,7 +366,7 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 	}
 	approver = caller
 	if g.authorizer != nil {
-		approver, err = bounded(ctx, g.policy.Timeout, func(ctx context.Context) (string, error) {
+		approver, err = bounded(ctx, g.policy.CheckTimeout, func(ctx context.Context) (string, error) {
 			return g.authorizer.Authorize(ctx, AuthorizationRequest{
 				Approval: a.Clone(), Identity: caller, Session: ans.Session, Confirmed: ans.Confirmed, Peer: ans.Peer,
 			})
@@ -378,7 +377,7 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 		return "", "the authorizer refused, or failed", err
 	case identity(approver) == "":
 		return "", "the authorizer names nobody", nil
-	case ans.Confirmed && self && !g.selfApproval:
+	case ans.Confirmed && self && !g.policy.SelfApproval:
 		return "", selfDetail, nil
 	}
 	return approver, "", nil
@@ -407,7 +406,7 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 		return a, err
 	}
 	// The finding is recorded even if the caller has given up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.policy.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.policy.CheckTimeout)
 	defer cancel()
 	moved, err := g.ledger.Transition(ctx, t)
 	if err != nil {

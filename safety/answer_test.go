@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -141,7 +142,7 @@ func isDown(e entity.Canonical) step { return fails(e, down) }
 func approvers(n int) func(*safety.GuardConfig) {
 	return func(cfg *safety.GuardConfig) {
 		cfg.Identity = known
-		cfg.Policy.Approvals = []safety.ApprovalRule{{Tool: "provision_*", Approvers: n, Override: []string{"eva", "tom", "ann"}}}
+		cfg.Policy.Approvals = map[string]config.Approvals{"provision_*": {Approvers: n, Override: []string{"eva", "tom", "ann"}}}
 	}
 }
 
@@ -160,14 +161,14 @@ func TestDecisions(t *testing.T) {
 		return says(who, safety.Answer{Confirmed: true, Content: content, Override: override})
 	}
 	anybody := func(cfg *safety.GuardConfig) {
-		cfg.Policy.Approvals = []safety.ApprovalRule{{Tool: "*", Override: []string{"ana", "eva"}}}
+		cfg.Policy.Approvals = map[string]config.Approvals{"*": {Override: []string{"ana", "eva"}}}
 	}
-	twoUnknown := func(cfg *safety.GuardConfig) { cfg.Policy.Approvals = []safety.ApprovalRule{{Tool: "*", Approvers: 2}} }
+	twoUnknown := func(cfg *safety.GuardConfig) { cfg.Policy.Approvals = map[string]config.Approvals{"*": {Approvers: 2}} }
 	// Several rules for one tool add up to the strictest.
 	several := func(cfg *safety.GuardConfig) {
 		cfg.Identity = known
-		cfg.Policy.Approvals = []safety.ApprovalRule{
-			{Tool: "provision_*", Approvers: 2, Override: []string{"eva", "tom"}}, {Tool: "*_campaign", Override: []string{"Tom", "max"}}, {Tool: "other", Approvers: 9},
+		cfg.Policy.Approvals = map[string]config.Approvals{
+			"provision_*": {Approvers: 2, Override: []string{"eva", "tom"}}, "*_campaign": {Override: []string{"Tom", "max"}}, "other": {Approvers: 9},
 		}
 	}
 	anotherPolicy := do(func(b *bench) {
@@ -175,7 +176,7 @@ func TestDecisions(t *testing.T) {
 		b.guard = b.made()
 	})
 	// late makes a check take longer than the request waits.
-	late := do(func(b *bench) { b.world.takes = b.cfg.Policy.RequestLifetime + time.Microsecond })
+	late := do(func(b *bench) { b.world.takes = week + time.Microsecond })
 	for _, test := range []struct {
 		name   string
 		change func(*safety.GuardConfig)

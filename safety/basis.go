@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
@@ -44,7 +45,7 @@ func shown(e entity.Canonical) bool {
 // attribute is one that is compared, with every value that has to hold, the latest first.
 type attribute struct {
 	name   string
-	rule   Rule
+	rule   rule
 	values []entity.Value
 	demand demand
 }
@@ -62,7 +63,7 @@ func (a attribute) covers(seen, now entity.Value) bool {
 // unlike reports whether two values cannot be compared. A condition with an order needs
 // amounts of one currency.
 func (a attribute) unlike(seen, now entity.Value) bool {
-	return unlike(seen, now) || a.rule.Condition.Operator.ordered() && seen.Currency() != now.Currency()
+	return unlike(seen, now) || a.rule.condition.operator.ordered() && seen.Currency() != now.Currency()
 }
 
 // doubt says, after sep, that the i-th value and another cannot both be true; "" if they
@@ -93,7 +94,7 @@ type basis struct {
 func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	var out basis
 	e := t.entity
-	seen, allowed := shown(e), b.Types[e.Type].Unseen == UnseenAllow
+	seen, allowed := shown(e), b.Types[e.Type].Unseen == config.UnseenAllow
 	lack := func(name, format string, args ...any) {
 		f := failOf(e, ReasonNothingSeen, format, args...)
 		if tools := q.rewritten(e.Type, name); tools != "" {

@@ -6,6 +6,7 @@ package safety
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -27,7 +28,7 @@ func (g *Guard) who(ctx context.Context) (string, error) {
 	if g.identity == nil {
 		return "", errNobody
 	}
-	name, err := bounded(ctx, g.policy.Timeout, g.identity)
+	name, err := bounded(ctx, g.policy.CheckTimeout, g.identity)
 	if err == nil && identity(name) == "" {
 		err = errNobody
 	}
@@ -57,3 +58,8 @@ func identity(name string) string {
 
 // same reports whether two names are those of one person. Names that are empty are nobody's.
 func same(a, b string) bool { return identity(a) != "" && identity(a) == identity(b) }
+
+// has reports whether a list of people names somebody.
+func has(people []string, who string) bool {
+	return slices.ContainsFunc(people, func(name string) bool { return same(name, who) })
+}

@@ -88,7 +88,6 @@ func (g *Guard) Permit(ctx context.Context, e Execution) (p *Permit, r Report, e
 	if r, err = g.checkApproval(ctx, a); err != nil {
 		return nil, r, refuse(CodeClock, e, r, err, "the clock cannot be trusted")
 	}
-	g.announce(r, StageExecute)
 	switch r.Verdict() {
 	case Safe:
 		return g.issue(ctx, a, e, digest, r)
@@ -114,7 +113,7 @@ func (g *Guard) overriders(a Approval, r Report) []string {
 	if !only {
 		return nil
 	}
-	may := g.policy.approvalOf(a.Tool).Override
+	may := g.policy.approvals(a.Tool).Override
 	return slices.DeleteFunc(a.overrides(unchecked), func(who string) bool { return !has(may, who) })
 }
 

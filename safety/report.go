@@ -121,11 +121,11 @@ func (e EntityResult) compared() bool {
 
 // Alerts returns the changes that block, in the order of the entities; budgets that
 // are exceeded come last. The slice is the caller's.
-func (r Report) Alerts() []Alert { return selectAlerts(r.alerts, Block) }
+func (r Report) Alerts() []Alert { return selectAlerts(r.alerts, true) }
 
 // Warnings returns the changes that the policy only warns of, in the order of the
 // entities. They do not enter the verdict. The slice is the caller's.
-func (r Report) Warnings() []Alert { return selectAlerts(r.alerts, Warn) }
+func (r Report) Warnings() []Alert { return selectAlerts(r.alerts, false) }
 
 // Failures returns what failed: first what concerns the whole check, then the
 // entities in order. The slice is the caller's.

@@ -285,7 +285,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// manyThings is a guard over n entities whose checkers answer after a while, 16 at a time.
+// manyThings is a guard over n entities whose checkers answer after a while.
 func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 	tb.Helper()
 	var things []entity.Canonical
@@ -294,10 +294,8 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 		e.LastSeen = time.Now()
 		things = append(things, e)
 	}
-	p := safety.DefaultPolicy()
-	p.Parallel = 16
 	g, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.MemoryLedger), Policy: p,
+		Ledger: new(store.MemoryLedger),
 		Evidence: evidenceFunc(func(context.Context) (safety.Snapshot, error) {
 			return safety.Snapshot{Evidence: entity.Evidence{Entities: things}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}}, nil
 		}),
@@ -312,7 +310,7 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 	return g
 }
 
-// BenchmarkCheck is a check of 100 entities, 16 at a time.
+// BenchmarkCheck is a check of 100 entities.
 func BenchmarkCheck(b *testing.B) {
 	for _, takes := range []time.Duration{0, 20 * time.Millisecond} {
 		b.Run(fmt.Sprintf("100 entities, checkers of %v", takes), func(b *testing.B) {

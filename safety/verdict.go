@@ -37,15 +37,12 @@ func (v Verdict) String() string {
 // verdict that was read back is no verdict.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// DriftType is the kind of change that an alert reports.
-type DriftType string
-
-// The drift types of the default policy. A policy may name others.
+// The types of drift of a guard that says nothing else, see [config.Guard.Drift].
 const (
-	Unavailable   DriftType = "unavailable"    // availability
-	PriceChanged  DriftType = "price_changed"  // price
-	StatusChanged DriftType = "status_changed" // status
-	Changed       DriftType = "changed"        // any other attribute
+	Unavailable   = "unavailable"    // availability
+	PriceChanged  = "price_changed"  // price
+	StatusChanged = "status_changed" // status
+	Changed       = "changed"        // any other attribute
 )
 
 // EntityOutcome is the result of the check of one entity. The zero value is EntityFailed.

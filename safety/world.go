@@ -25,7 +25,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
+	ctx, cancel := context.WithTimeout(caller, g.policy.CheckDeadline)
 	defer cancel()
 
 	q.acts(a.Tool, a.decision())
@@ -34,14 +34,14 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
 	}
-	if a.PolicyVersion != g.version {
+	if a.PolicyVersion != g.policy.version {
 		q.blame(fail(ReasonPolicyChanged, "the request was asked under another policy, or by another version; ask again"))
 	}
 	begun := a.RequestedAt
 	if a.DecidedAt.After(begun) {
 		begun = a.DecidedAt
 	}
-	if q.started.Before(begun.Add(-g.policy.ClockSkew)) {
+	if q.started.Before(begun.Add(-clockSkew)) {
 		q.blame(fail(ReasonClock, "the check began at %s, before the request or its approval at %s", stamp(q.started), stamp(begun)))
 	}
 
@@ -86,7 +86,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	if err != nil {
 		return Report{}, err
 	}
-	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
+	ctx, cancel := context.WithTimeout(caller, g.policy.CheckDeadline)
 	defer cancel()
 
 	snap, err := g.collect(ctx, s, record.Decision{})
@@ -176,16 +176,12 @@ func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
 	}
 	switch {
 	case listErr != nil:
-		r, err = g.checkFailed(ctx, s, fmt.Errorf("listing the approvals of session %q: %w", s.ID, listErr))
+		return g.checkFailed(ctx, s, fmt.Errorf("listing the approvals of session %q: %w", s.ID, listErr))
 	case open.ID != "":
-		r, err = g.checkApproval(ctx, open)
+		return g.checkApproval(ctx, open)
 	default:
-		r, err = g.checkSession(ctx, s)
+		return g.checkSession(ctx, s)
 	}
-	if err == nil {
-		g.announce(r, StageCheck)
-	}
-	return r, err
 }
 
 // checkFailed returns the report of a check that could not look at anything.
@@ -210,10 +206,7 @@ func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Re
 	if err != nil {
 		return Report{}, err
 	}
-	if r, err = g.checkApproval(ctx, a); err == nil {
-		g.announce(r, StageObserve)
-	}
-	return r, err
+	return g.checkApproval(ctx, a)
 }
 
 // get loads an approval of a session. One of another session is not found.

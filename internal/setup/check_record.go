@@ -103,3 +103,24 @@ func checkGate(root config.Key, c *config.Config) {
 			"add them to record.allow, or remove the gate ("+gate+")")
 	}
 }
+
+// checkAction reports a policy about the arguments of actions that no rule reads.
+func checkAction(root config.Key, c *config.Config) {
+	reads := func(typ, tool string) bool {
+		return slices.ContainsFunc(c.Extract, func(e config.Extract) bool {
+			return e.In == config.InAction && (typ == "" || e.Type == typ) && (tool == "" || text.MatchName(tool, e.Tool))
+		})
+	}
+	if c.Guard.Require == config.RequireNamed && !reads("", "") {
+		root.Of(&c.Guard.Require).Wrong("named needs a rule with in: action; without one nothing can be checked",
+			"add such a rule for each guarded tool, or write everything or listed")
+	}
+	for i := range c.Guard.Budgets {
+		b := &c.Guard.Budgets[i]
+		k := root.Of(&c.Guard.Budgets).Index(i).Of(&b.Cost.Type)
+		if b.Cost.Type != "" && !b.Everything && !reads(b.Cost.Type, b.Tool) {
+			k.Wrong("no rule with in: action finds a "+config.Quote(b.Cost.Type)+", so no plan has a cost",
+				"add one for the tool that spends, or write everything: true")
+		}
+	}
+}

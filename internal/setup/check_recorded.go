@@ -47,10 +47,6 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j store.Store, s reco
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	policy, err := Policy(cfg)
-	if err != nil {
-		return RecordedCheck{}, err
-	}
 	ledger := readOnly{j.Ledger()}
 	approvals, err := ledger.List(ctx, safety.Query{Session: s})
 	if err != nil {
@@ -67,7 +63,7 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j store.Store, s reco
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: ledger, Evidence: ev, Checkers: checkers, Policy: policy})
+	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: ledger, Evidence: ev, Checkers: checkers, Policy: cfg.Guard})
 	if err != nil {
 		return RecordedCheck{}, err
 	}

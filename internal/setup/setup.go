@@ -25,7 +25,7 @@ import (
 
 // Checks returns the checks of all packages that use a part of a configuration.
 func Checks() []config.Check {
-	return []config.Check{checkRecord, warehouse.Check, safety.Check, checkSources}
+	return []config.Check{checkRecord, checkAction, warehouse.Check, safety.Check, checkSources}
 }
 
 // Load reads the configuration file at path with all checks.
@@ -125,13 +125,4 @@ func StoreRules(ctx context.Context, j store.Store, x *graphsync.Extractor) erro
 		return fmt.Errorf("contextgraph: rules of extraction: %w", err)
 	}
 	return j.SetRules(ctx, x.Version(), text)
-}
-
-// Policy returns the policy of the gate.
-func Policy(c config.Config) (safety.Policy, error) {
-	p, err := safety.NewPolicy(c.Guard)
-	if err != nil {
-		return safety.Policy{}, fmt.Errorf("contextgraph: configuration: %w", err)
-	}
-	return p, nil
 }
