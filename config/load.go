@@ -83,6 +83,8 @@ func (c *Config) check(root Key, checks []Check) {
 	c.checkCheckers(root.Of(&c.Checkers))
 	c.BigQuery.check(root.Of(&c.BigQuery))
 	for _, check := range checks {
-		check(root, c)
+		for _, p := range check(c) {
+			root.at(p.Path).Wrong(p.Text, p.Remedy)
+		}
 	}
 }

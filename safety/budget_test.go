@@ -62,7 +62,7 @@ func TestBudgetExceeded(t *testing.T) {
 	}
 	want := safety.Alert{
 		EntityType: "Budget", Entity: "$200,000", Attribute: "cost", Drift: safety.BudgetExceeded, Before: "$200,000", After: "$212,000",
-		ChangePercent: new(6.0), Severity: 0.85,
+		ChangePercent: new(6.0), Severity: 0.85, Effect: config.EffectBlock,
 		Recommendation: "Change the plan so that it costs no more than $200,000 (Budget $200,000), and ask for approval of the new plan.",
 	}
 	if diff := cmp.Diff(want, r.Alerts()[2]); diff != "" {
@@ -302,6 +302,14 @@ func TestCosts(t *testing.T) {
 			r := b.check()
 			if diff := cmp.Diff(want, r.Costs()); diff != "" {
 				t.Errorf("costs of the check (-want +got):\n%s", diff)
+			}
+			var written struct{ Costs []safety.Cost }
+			data, err = json.Marshal(r)
+			if err = errors.Join(err, json.Unmarshal(data, &written)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, written.Costs); diff != "" {
+				t.Errorf("costs in the JSON of the report (-want +got):\n%s", diff)
 			}
 			// The ledger has no costs: they are computed from what it has, and belong to the caller.
 			if stored := b.stored(); stored.Costs != nil || stored.Shown()["costs"] != nil {

@@ -156,7 +156,7 @@ func (f faulty) Now() time.Time {
 
 // counts lets the calls of a guard have an order, and counts its reports among them.
 func (f *faults) counts(g *safety.Guard) {
-	safety.OneAtATime(g)
+	safety.InParallel(g, 1)
 	safety.OnReport(g, func(safety.Report) {
 		inject(f, context.Background(), "OnReport", func() (none, error) { return none{}, nil })
 	})

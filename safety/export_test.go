@@ -14,8 +14,8 @@ func VersionOf(g config.Guard) string {
 	return b.version
 }
 
-// OneAtATime lets a guard check one entity after the other.
-func OneAtATime(g *Guard) { g.parallel = 1 }
+// InParallel lets a guard check n entities at a time.
+func InParallel(g *Guard, n int) { g.parallel = n }
 
 // OnReport lets f hear of every report of a guard before anything follows from it.
 func OnReport(g *Guard, f func(Report)) { g.onReport = f }

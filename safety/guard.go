@@ -108,13 +108,10 @@ func NewGuard(cfg GuardConfig) (*Guard, error) {
 			errs = append(errs, fmt.Errorf("safety guard: the checker of %q is nil", typ))
 		}
 	}
-	errs = append(errs, config.Config{Guard: cfg.Policy}.Check(Check))
+	policy, err := compile(cfg.Policy)
+	errs = append(errs, err, config.Config{Guard: cfg.Policy}.Check(Check))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
-	}
-	policy, err := compile(cfg.Policy)
-	if err != nil {
-		return nil, fmt.Errorf("safety guard: %w", err)
 	}
 	g := &Guard{
 		ledger: cfg.Ledger, evidence: cfg.Evidence, checkers: maps.Clone(cfg.Checkers),

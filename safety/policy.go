@@ -35,8 +35,8 @@ type rulebook struct {
 	version string
 }
 
-// compile returns the rulebook of a guard that [Check] finds no fault with. It shares nothing with g
-// that a caller could change.
+// compile returns the rulebook of a guard. It shares nothing with g that a caller could change. Of
+// faults it reports only those that leave the version undefined: see [NewGuard].
 func compile(g config.Guard) (rulebook, error) {
 	g = config.Config{Guard: g}.WithDefaults().Guard
 	g.MinConfidence = new(*g.MinConfidence)
@@ -133,7 +133,7 @@ func (b rulebook) approvals(tool string) config.Approvals {
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
 	g.Mode, g.Tools, g.Inputs, g.Unguarded = "", nil, nil, ""
-	g.Listed = slices.Compact(slices.Sorted(slices.Values(g.Listed)))
+	g.Listed = slices.Sorted(slices.Values(g.Listed))
 	g.Drift = b.normalRules("")
 	g.Types = make(map[string]config.TypePolicy)
 	for name, t := range b.Types {

@@ -4,6 +4,7 @@
 package safety_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -27,7 +28,7 @@ var fits = config.Budget{Cost: config.Cost{Type: "Product", Attribute: "price"},
 func configured() config.Guard {
 	return config.Guard{
 		Mode: config.ModeEnforce, Tools: []string{"buy"}, Unguarded: config.UnguardedError, Inputs: []string{"review"}, SelfApproval: true,
-		Approvals:       map[string]config.Approvals{"sell": {Override: []string{"eva", "tom"}}, "buy_*": {Approvers: 2}},
+		Approvals:       map[string]config.Approvals{"sell": {Approvers: 3, Override: []string{"eva", "tom"}}, "buy_*": {Approvers: 2}},
 		RequestLifetime: time.Hour, CheckAge: time.Minute, CheckTimeout: time.Second, CheckDeadline: 2 * time.Second, MinConfidence: new(0.1),
 		Drift: map[string]config.Drift{
 			"price":  {Severity: new(0.3), Tolerance: config.Tolerance{Percent: 5, Absolute: 2}},
@@ -38,7 +39,7 @@ func configured() config.Guard {
 			"Product": {Optional: true, MaxAge: time.Second, MinConfidence: new(0.9), Unseen: config.UnseenAllow, Drift: map[string]config.Drift{
 				"price": {Direction: config.Rise, Tolerance: config.Tolerance{Percent: 1}},
 			}},
-			"Room": {Drift: map[string]config.Drift{"beds": {AtLeast: 2}, "cost": {AtMost: "$50"}, "state": {OneOf: []any{"a", "b"}}, "open": {Equals: true}, "size": {Equals: "$.size"}}},
+			"Room": {Unseen: config.UnseenAllow, Drift: map[string]config.Drift{"beds": {AtLeast: 2}, "cost": {AtMost: "$50"}, "state": {OneOf: []any{"a", "b"}}, "open": {Equals: true}, "size": {Equals: "$.size"}}},
 		},
 		Require: config.RequireListed, Listed: []string{"Product", "Room"},
 		Budgets: []config.Budget{{
@@ -71,7 +72,9 @@ func leaves(path string, v reflect.Value) map[string]func() {
 			}
 		}
 	case reflect.Slice:
-		out[path] = func() { v.SetLen(v.Len() - 1) }
+		if v.Len() > 0 { // else nothing can be left out
+			out[path] = func() { v.SetLen(v.Len() - 1) }
+		}
 		for i := range v.Len() {
 			maps.Copy(out, leaves(fmt.Sprintf("%s[%d]", path, i), v.Index(i)))
 		}
@@ -164,7 +167,7 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 		}}}},
 		{name: "an exception, in two places", a: config.Guard{Drift: drift{"cpm": of(0.5)}, Types: ofT(drift{"*": of(0.6)}).Types}, b: ofT(drift{"*": of(0.6), "cpm": of(0.5)})},
 		{name: "no exception", a: ofT(drift{"*": of(0.6)}), b: ofT(drift{"*": of(0.6), "cpm": of(0.5)}), not: true},
-		{name: "a list in another order", a: config.Guard{Listed: []string{"U", "T", "U"}}, b: config.Guard{Listed: []string{"T", "U"}}},
+		{name: "a list in another order", a: config.Guard{Listed: []string{"U", "T"}}, b: config.Guard{Listed: []string{"T", "U"}}},
 		{name: "one approver", a: config.Guard{Approvals: approvals{"buy": {Approvers: 1}}}},
 		{name: "no approver", a: config.Guard{Approvals: approvals{"buy": {}}}},
 		{name: "people in another order", a: config.Guard{Approvals: approvals{"sell": {Override: []string{"eva", "tom"}}}}, b: config.Guard{Approvals: approvals{"sell": {Approvers: 1, Override: []string{"TOM", "eva"}}}}},
@@ -225,8 +228,8 @@ func TestCheck(t *testing.T) {
 					"a": {AtLeast: 1, Tolerance: config.Tolerance{Percent: 1}, Direction: config.Rise}, "b": {AtLeast: 1, Direction: config.Either},
 				}},
 				"Path":  {Drift: map[string]config.Drift{"a": {Equals: "$["}, "b": {Equals: "$.b"}}},
-				"Value": {Drift: map[string]config.Drift{"a": {OneOf: 1}, "b": {AtLeast: math.NaN()}, "c": {}}},
-				"Kind":  {Drift: map[string]config.Drift{"a": {AtLeast: "x"}, "b": {AtLeast: 1}, "c": {AtMost: 1}, "d": {Equals: 1}}},
+				"Value": {Drift: map[string]config.Drift{"a": {OneOf: 1}, "b": {AtLeast: math.NaN()}, "c": {}, "d": {Equals: json.RawMessage(`{"a":1,"a":2}`)}, "e": {AtLeast: 9007199254740993}}},
+				"Kind":  {Drift: map[string]config.Drift{"a": {AtLeast: "x"}, "b": {AtLeast: 1}, "c": {AtMost: 1}, "d": {Equals: 1}, "e": {Equals: "x"}}},
 			},
 		},
 		Extract: []config.Extract{
@@ -239,7 +242,7 @@ func TestCheck(t *testing.T) {
 			{Type: "Other", Replay: &config.Replay{}},
 			{Type: "Another", HTTP: &config.HTTP{URL: "http://x/{value}", Attributes: map[string]config.Answer{"b": {Path: "$.b"}}}},
 			{Type: "Kind", HTTP: &config.HTTP{URL: "http://x/{value}", Attributes: map[string]config.Answer{
-				"b": {Path: "$.b", Type: entity.KindNumber}, "c": {Path: "$.c", Type: entity.KindBool}, "d": {Path: "$.d", Type: entity.KindNumber},
+				"b": {Path: "$.b", Type: entity.KindNumber}, "c": {Path: "$.c", Type: entity.KindBool}, "d": {Path: "$.d", Type: entity.KindNumber}, "e": {Path: "$.e", Type: entity.KindNumber},
 			}}},
 		},
 	}
@@ -250,10 +253,13 @@ Config.Guard.Types["Beside"].Drift["a"].Tolerance: given beside at_least; keep o
 Config.Guard.Types["Beside"].Drift["a"].Direction: given beside at_least; keep one of them: with a condition the present value is not compared with what was read
 Config.Guard.Types["Kind"].Drift["a"].AtLeast: rule "kinds" gives a as text: a text has no order; use one_of or equals; write a value of that type, or correct the type of the attribute
 Config.Guard.Types["Kind"].Drift["c"].AtMost: the checker of "Kind" gives c as boolean: a boolean has no order; use one_of or equals; write a value of that type, or correct the type of the attribute
+Config.Guard.Types["Kind"].Drift["e"].Equals: the checker of "Kind" gives e as number: "x" is not a decimal number: it may hold digits, one sign, one point and an exponent only; write a value of that type, or correct the type of the attribute
 Config.Guard.Types["Path"].Drift["a"].Equals: "$[" is not a JSONPath (RFC 9535): unexpected eof at position 3; write for example $.name or $.items[*]
 Config.Guard.Types["Two"].Drift["a"].AtMost: given beside at_least; keep one of them
 Config.Guard.Types["Value"].Drift["a"].OneOf: it is not a list, which one_of needs; write a text, a number or a boolean, with one_of a list of them, or a JSONPath, for example $.cpus
-Config.Guard.Types["Value"].Drift["b"].AtLeast: json: unsupported value: NaN; write a text, a number or a boolean, with one_of a list of them, or a JSONPath, for example $.cpus`, "\n")
+Config.Guard.Types["Value"].Drift["b"].AtLeast: json: unsupported value: NaN; write a text, a number or a boolean, with one_of a list of them, or a JSONPath, for example $.cpus
+Config.Guard.Types["Value"].Drift["d"].Equals: the name "a" stands twice in one object; write a text, a number or a boolean, with one_of a list of them, or a JSONPath, for example $.cpus
+Config.Guard.Types["Value"].Drift["e"].AtLeast: it has a number that a float64 does not hold; write it as a text; write a text, a number or a boolean, with one_of a list of them, or a JSONPath, for example $.cpus`, "\n")
 	err := c.Check(safety.Check)
 	if err == nil {
 		t.Fatal("no error")

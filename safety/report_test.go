@@ -229,7 +229,7 @@ func TestNewGuardRefuses(t *testing.T) {
 		"Ledger is nil":               func(cfg *safety.GuardConfig) { cfg.Ledger = nil },
 		"Evidence is nil":             func(cfg *safety.GuardConfig) { cfg.Evidence = nil },
 		`checker of "Product" is nil`: func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = nil },
-		"Policy.CheckAge":             func(cfg *safety.GuardConfig) { cfg.Policy.CheckAge = -1 },
+		"Guard.CheckAge: -1ns":        func(cfg *safety.GuardConfig) { cfg.Policy.CheckAge = -1 },
 	} {
 		cfg := newBench(t, nil, strava).cfg
 		spoil(&cfg)

@@ -58,7 +58,7 @@ func (q *inquiry) noEntities(p rulebook) Failure {
 
 // unlisted says which listed types have nothing to check.
 func (q *inquiry) unlisted(p rulebook) (failures []Failure) {
-	for _, typ := range slices.Compact(slices.Sorted(slices.Values(p.Listed))) {
+	for _, typ := range slices.Sorted(slices.Values(p.Listed)) {
 		if !slices.ContainsFunc(q.targets, func(t target) bool { return t.entity.Type == typ }) {
 			failures = append(failures, fail(ReasonNoEntities, "%q is a listed type, and nothing of it was found", typ))
 		}

@@ -95,7 +95,7 @@ func TestListedTypeWithoutAnEntity(t *testing.T) {
 	}{
 		{[]string{"Product"}, []entity.Canonical{strava, budget}, nil},
 		{[]string{"Product", "Budget"}, []entity.Canonical{strava, budget}, nil},
-		{[]string{"Product", "Room", "Room", "Flight"}, []entity.Canonical{strava, budget},
+		{[]string{"Product", "Room", "Flight"}, []entity.Canonical{strava, budget},
 			[]string{`no_entities: "Flight" is a listed type, and nothing of it was found`, `no_entities: "Room" is a listed type, and nothing of it was found`}},
 		{[]string{"Room"}, []entity.Canonical{strava}, []string{`no_entities: the arguments of provision_campaign name no entity, and none of the listed types ["Room"] was found...`}},
 		{[]string{"Product"}, []entity.Canonical{bought("Budget", "b", budget.Attributes, nil)}, []string{`no_entities: "Product" is a listed type ...`}},

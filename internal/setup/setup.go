@@ -32,16 +32,16 @@ func Checks() []config.Check {
 func Load(path string) (config.Config, error) { return config.Load(path, Checks()...) }
 
 // checkSources reports what only package source refuses.
-func checkSources(k config.Key, c *config.Config) {
-	for i := range c.Checkers {
-		at, cc := k.Of(&c.Checkers).Index(i), &c.Checkers[i]
-		if cc.HTTP == nil || !at.Sound() {
+func checkSources(c *config.Config) (out []config.Problem) {
+	for i, cc := range c.Checkers {
+		if cc.HTTP == nil || cc.HTTP.Check() != nil {
 			continue
 		}
 		if _, err := source.HTTP(*cc.HTTP, nil, nil); err != nil {
-			at.Of(&cc.HTTP).Wrong(err.Error(), "correct this part")
+			out = append(out, config.Problem{Path: config.Index("checkers", i) + ".http", Text: err.Error(), Remedy: "correct this part"})
 		}
 	}
+	return out
 }
 
 // asks returns the checker that asks a service or a database.
