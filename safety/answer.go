@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"strings"
 )
@@ -43,7 +44,7 @@ const (
 type Answer struct {
 	// Session and ConfirmationID name the request. A request of another session
 	// is not found.
-	Session        Session
+	Session        record.Session
 	ConfirmationID string
 	// Confirmed is true to approve, false to reject.
 	Confirmed bool
@@ -233,7 +234,7 @@ func (g *Guard) note(decision, run string) string {
 
 // Find returns the request that a confirmation of a session would answer, as the
 // ledger has it; an error that is [ErrNotFound] if there is none.
-func (g *Guard) Find(ctx context.Context, s Session, confirmationID string) (a Approval, err error) {
+func (g *Guard) Find(ctx context.Context, s record.Session, confirmationID string) (a Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -418,9 +419,9 @@ func TestAnswerOfNobodysRequest(t *testing.T) {
 		"unknown confirmation":   {Session: nike, ConfirmationID: "conf-2", Confirmed: true},
 		"no confirmation":        {Session: nike, Confirmed: true},
 		"no session":             {ConfirmationID: "conf-1", Confirmed: true},
-		"another app":            {Session: safety.Session{App: "x", User: nike.User, ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
-		"another user":           {Session: safety.Session{App: nike.App, User: "bob", ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
-		"another session":        {Session: safety.Session{App: nike.App, User: nike.User, ID: "x"}, ConfirmationID: "conf-1", Confirmed: true},
+		"another app":            {Session: record.Session{App: "x", User: nike.User, ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
+		"another user":           {Session: record.Session{App: nike.App, User: "bob", ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
+		"another session":        {Session: record.Session{App: nike.App, User: nike.User, ID: "x"}, ConfirmationID: "conf-1", Confirmed: true},
 		"a session without user": {Session: nameless.Session, ConfirmationID: "conf-3", Confirmed: true},
 		"the approval's id":      {Session: nike, ConfirmationID: a.ID, Confirmed: true},
 	} {
@@ -557,7 +558,7 @@ func TestWithoutClock(t *testing.T) {
 		"a request":                func() (safety.Report, error) { return g.Observe(t.Context(), nike, pending.approval.ID) },
 		"a ledger that fails":      func() (safety.Report, error) { return unlisted.Check(t.Context(), nike) },
 		"a session": func() (safety.Report, error) {
-			return g.Check(t.Context(), safety.Session{App: "a", User: "b", ID: "c"})
+			return g.Check(t.Context(), record.Session{App: "a", User: "b", ID: "c"})
 		},
 	} {
 		if r, err := check(); err == nil || r.IsSafeToApprove() || len(pending.reports) != reports {

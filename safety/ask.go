@@ -11,13 +11,14 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Request is one tool call that asks for approval.
 type Request struct {
 	// Session, CallID, Tool and RunID are required. CallID is the id of the call that asks, RunID
 	// the id of its run.
-	Session Session
+	Session record.Session
 	CallID  string
 	Tool    string
 	RunID   string

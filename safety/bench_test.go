@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	epoch = time.Date(2026, 1, 19, 11, 0, 13, 0, time.UTC)
-	nike  = safety.Session{App: "adcp", User: "ana", ID: "sess-nike-summer"}
+	nike  = record.Session{App: "adcp", User: "ana", ID: "sess-nike-summer"}
 )
 
 func usd(s string) entity.Value {
@@ -143,7 +143,7 @@ type recorded struct {
 	seen []record.Decision // asked for
 }
 
-func (r *recorded) Collect(_ context.Context, _ safety.Session, d record.Decision) (safety.Snapshot, error) {
+func (r *recorded) Collect(_ context.Context, _ record.Session, d record.Decision) (safety.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, d)

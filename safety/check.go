@@ -63,7 +63,7 @@ type target struct {
 
 // inquiry is one check of a session: its targets, and the failures that are known before it starts.
 type inquiry struct {
-	session    Session
+	session    record.Session
 	approvalID string
 	// who asked for the approval
 	requester     string

@@ -340,7 +340,7 @@ func TestCanceled(t *testing.T) {
 
 func TestW03UnknownSessionDenies(t *testing.T) {
 	b := newBench(t, nil, strava)
-	for _, s := range []safety.Session{
+	for _, s := range []record.Session{
 		{}, {App: "a", User: "b"}, {App: "a", ID: "c"}, {User: "b", ID: "c"},
 	} {
 		r, err := b.guard.Check(t.Context(), s)

@@ -137,7 +137,7 @@ func (f faulty) Transition(ctx context.Context, t safety.Transition) (safety.App
 	return inject(f.faults, ctx, "Transition to "+string(t.To), func() (safety.Approval, error) { return f.ledger.Transition(ctx, t) })
 }
 
-func (f faulty) Collect(ctx context.Context, s safety.Session, d record.Decision) (safety.Snapshot, error) {
+func (f faulty) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
 	return inject(f.faults, ctx, "Collect", func() (safety.Snapshot, error) { return f.evidence.Collect(ctx, s, d) })
 }
 

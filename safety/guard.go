@@ -23,7 +23,7 @@ type AuthorizationRequest struct {
 	// Identity is who answers, as the [IdentityFunc] of the guard names them; "" without one.
 	Identity string
 	// Session is the session the answer came through.
-	Session Session
+	Session record.Session
 	// Confirmed is the answer: true approves, false rejects.
 	Confirmed bool
 	// Peer says that another agent answers, not a person: see [Answer.Peer].
@@ -150,7 +150,7 @@ func rescueReport(r *Report, err *error) {
 }
 
 // collect reads the record.
-func (g *Guard) collect(ctx context.Context, s Session, d record.Decision) (Snapshot, error) {
+func (g *Guard) collect(ctx context.Context, s record.Session, d record.Decision) (Snapshot, error) {
 	snap, err := bounded(ctx, g.policy.CheckDeadline, func(ctx context.Context) (Snapshot, error) {
 		return g.evidence.Collect(ctx, s, d)
 	})

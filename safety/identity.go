@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // IdentityFunc returns the name of the authenticated person, or program, that a context belongs to.
@@ -37,7 +38,7 @@ func (g *Guard) who(ctx context.Context) (string, error) {
 
 // requester returns who asks. If nothing authenticates them, it is the user of the session, who is
 // the word of a client.
-func (g *Guard) requester(ctx context.Context, s Session) (name string, authenticated bool) {
+func (g *Guard) requester(ctx context.Context, s record.Session) (name string, authenticated bool) {
 	if name, err := g.who(ctx); err == nil {
 		return name, true
 	}

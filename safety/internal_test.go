@@ -15,6 +15,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The verdict follows from the parts of a report alone: one part out of order is
@@ -22,7 +23,7 @@ import (
 func TestVerdictIsDerived(t *testing.T) {
 	sound := func() Report {
 		return Report{
-			session: Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0),
+			session: record.Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0),
 			total: 1, results: []EntityResult{{Outcome: EntityUnchanged}},
 		}
 	}
@@ -110,7 +111,7 @@ func TestUnknownValuesAreStrict(t *testing.T) {
 func TestDown(t *testing.T) {
 	failing := func() Report {
 		return Report{
-			session: Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0), total: 1,
+			session: record.Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0), total: 1,
 			results: []EntityResult{{Outcome: EntityFailed}}, failures: []Failure{{EntityType: "T", Entity: "e", Reason: ReasonSourceDown}},
 		}
 	}

@@ -257,7 +257,7 @@ func TestPermitIsForOneCall(t *testing.T) {
 		code  string
 		spoil func(*safety.Execution)
 	}{
-		"no session":         {safety.CodeInvalid, func(e *safety.Execution) { e.Session = safety.Session{} }},
+		"no session":         {safety.CodeInvalid, func(e *safety.Execution) { e.Session = record.Session{} }},
 		"no approval":        {safety.CodeInvalid, func(e *safety.Execution) { e.ApprovalID = "" }},
 		"no call":            {safety.CodeInvalid, func(e *safety.Execution) { e.CallID = "" }},
 		"no tool":            {safety.CodeInvalid, func(e *safety.Execution) { e.Tool = "" }},
@@ -432,7 +432,7 @@ func TestResolveRefuses(t *testing.T) {
 		spoil func(*safety.Resolution)
 		found bool // whether anything was looked for
 	}{
-		"no session":      {func(r *safety.Resolution) { r.Session = safety.Session{} }, false},
+		"no session":      {func(r *safety.Resolution) { r.Session = record.Session{} }, false},
 		"no approval":     {func(r *safety.Resolution) { r.ApprovalID = "" }, false},
 		"nobody":          {func(r *safety.Resolution) { r.Who = "" }, false},
 		"a blank name":    {func(r *safety.Resolution) { r.Who = " \n" }, false},

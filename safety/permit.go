@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,7 +17,7 @@ import (
 // Execution is one attempt to carry out an approved call.
 type Execution struct {
 	// Session, CallID, Tool and ApprovalID must match the approval.
-	Session    Session
+	Session    record.Session
 	ApprovalID string
 	CallID     string
 	Tool       string

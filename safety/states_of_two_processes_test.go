@@ -463,7 +463,7 @@ func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Appro
 }
 
 // Collect takes no step: the record is the same for everybody at all times.
-func (a *actor) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+func (a *actor) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
 	return a.x.snap, nil
 }
 

@@ -124,7 +124,7 @@ func TestDeadlineCoversTheRecord(t *testing.T) {
 
 type evidenceFunc func(context.Context) (safety.Snapshot, error)
 
-func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ record.Decision) (safety.Snapshot, error) {
+func (f evidenceFunc) Collect(ctx context.Context, _ record.Session, _ record.Decision) (safety.Snapshot, error) {
 	return f(ctx)
 }
 

@@ -84,9 +84,6 @@ func (o EntityOutcome) String() string {
 // MarshalText encodes the outcome as its String.
 func (o EntityOutcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// Session names one conversation. A session id is unique only within an
-// application and a user, so all three are required: a check or an approval of
-// a session with an empty part is refused.
-type Session = record.Session
-
-func named(s Session) bool { return s.App != "" && s.User != "" && s.ID != "" }
+// named reports whether a session is named in full. Its id is unique only within an application and a
+// user: a check or an approval of a session with an empty part is refused.
+func named(s record.Session) bool { return s.App != "" && s.User != "" && s.ID != "" }

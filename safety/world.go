@@ -81,7 +81,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 
 // checkSession checks the entities of a session. Without a request there is no action, so a policy
 // that needs the arguments or the cost of an action fails.
-func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) {
+func (g *Guard) checkSession(caller context.Context, s record.Session) (Report, error) {
 	q, err := g.begin(s, "")
 	if err != nil {
 		return Report{}, err
@@ -102,7 +102,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	return g.inspect(ctx, caller, q), nil
 }
 
-func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
+func (g *Guard) begin(s record.Session, approvalID string) (inquiry, error) {
 	started, err := g.now()
 	return inquiry{session: s, approvalID: approvalID, started: started}, err
 }
@@ -162,7 +162,7 @@ func (q *inquiry) blame(failures ...Failure) {
 // Check looks at a session without changing anything: at its latest open approval,
 // or, if none is open, at everything the session rests on. The report says what
 // failed; the error is for a guard that is nil, a clock that fails and a panic.
-func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
+func (g *Guard) Check(ctx context.Context, s record.Session) (r Report, err error) {
 	if g == nil {
 		return Report{}, errNilGuard
 	}
@@ -185,7 +185,7 @@ func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
 }
 
 // checkFailed returns the report of a check that could not look at anything.
-func (g *Guard) checkFailed(ctx context.Context, s Session, cause error) (Report, error) {
+func (g *Guard) checkFailed(ctx context.Context, s record.Session, cause error) (Report, error) {
 	q, err := g.begin(s, "")
 	if err != nil {
 		return Report{}, err
@@ -197,7 +197,7 @@ func (g *Guard) checkFailed(ctx context.Context, s Session, cause error) (Report
 // Observe makes the check of an approval for the record: it changes nothing and
 // blocks nothing. It is for confirmations that are watched and not enforced. An
 // approval that is unknown, or of another session, is [ErrNotFound].
-func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Report, err error) {
+func (g *Guard) Observe(ctx context.Context, s record.Session, approvalID string) (r Report, err error) {
 	if g == nil {
 		return Report{}, errNilGuard
 	}
@@ -210,7 +210,7 @@ func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Re
 }
 
 // get loads an approval of a session. One of another session is not found.
-func (g *Guard) get(ctx context.Context, s Session, id string) (Approval, error) {
+func (g *Guard) get(ctx context.Context, s record.Session, id string) (Approval, error) {
 	if id == "" {
 		return Approval{}, fmt.Errorf("an approval without an id: %w", ErrNotFound)
 	}

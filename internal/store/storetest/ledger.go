@@ -51,7 +51,7 @@ func RunLedger(t *testing.T, open func(t *testing.T) safety.Ledger) {
 // start is the time of the first request; microseconds are what a ledger keeps.
 var start = time.Date(2026, 1, 19, 10, 0, 12, 345678000, time.UTC)
 
-var session = safety.Session{App: "ads", User: "ana", ID: "sess-1"}
+var session = record.Session{App: "ads", User: "ana", ID: "sess-1"}
 
 // Pending returns a valid pending approval whose every field is set but those that
 // its later life sets. n makes ids and times differ.
@@ -278,7 +278,7 @@ func testFindBySession(t *testing.T, l safety.Ledger) {
 	if err := l.Attach(ctx, a.ID, "conf"); err != nil {
 		t.Fatal(err)
 	}
-	for _, other := range []safety.Session{
+	for _, other := range []record.Session{
 		{App: "other", User: "ana", ID: "sess-1"}, {App: "ads", User: "bob", ID: "sess-1"}, {App: "ads", User: "ana", ID: "sess-2"},
 		{App: "ads", User: "ana", ID: "SESS-1"}, {App: "adsana", User: "", ID: "sess-1"}, {},
 	} {
