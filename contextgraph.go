@@ -131,8 +131,8 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 		return nil, err
 	}
 	in.announce()
-	for _, w := range setup.Warnings(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
-		in.log.Warn("contextgraph: " + w)
+	for _, p := range setup.Advice(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
+		in.log.Warn("contextgraph: " + p.Path + ": " + p.Text + "; " + p.Remedy)
 	}
 	return in, nil
 }

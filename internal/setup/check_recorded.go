@@ -140,12 +140,7 @@ func checkersHere(c config.Config, types []string) (map[string]safety.Checker, m
 	here := c
 	here.Checkers = nil
 	for _, cc := range c.Checkers {
-		switch {
-		case cc.Replay != nil:
-			why[cc.Type] = "its checker calls a tool of the agent again"
-		case cc.SQL != nil:
-			why[cc.Type] = fmt.Sprintf("its checker asks the database %q, which the program of the agent opens", cc.SQL.Database)
-		default:
+		if why[cc.Type] = NeedsAgent(cc); why[cc.Type] == "" {
 			here.Checkers = append(here.Checkers, cc)
 		}
 	}
@@ -174,6 +169,18 @@ func checkersHere(c config.Config, types []string) (map[string]safety.Checker, m
 		})
 	}
 	return checkers, needs, nil
+}
+
+// NeedsAgent says why only the process of the agent can ask a checker, "" if any process can.
+func NeedsAgent(c config.Checker) string {
+	switch {
+	case c.Replay != nil:
+		return "its checker calls a tool of the agent again"
+	case c.SQL != nil:
+		return fmt.Sprintf("its checker asks the database %q, which the program of the agent opens", c.SQL.Database)
+	default:
+		return ""
+	}
 }
 
 // readOnly is a ledger that nothing can be done to.

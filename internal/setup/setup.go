@@ -18,7 +18,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -91,10 +90,7 @@ func Checkers(c config.Config, code Code) (map[string]safety.Checker, error) {
 }
 
 func noSuchDatabase(name string, given map[string]source.Querier) error {
-	remedy := fmt.Sprintf("give it: contextgraph.WithDatabase(%q, db)", name)
-	if near := text.Nearest(name, slices.Sorted(maps.Keys(given))); near != "" && near != name {
-		remedy = fmt.Sprintf("did you mean %q? Else %s", near, remedy)
-	}
+	remedy := meant(name, slices.Sorted(maps.Keys(given)), fmt.Sprintf("give it: contextgraph.WithDatabase(%q, db)", name))
 	return fmt.Errorf("sql.database: no database %q was given by code; %s", name, remedy)
 }
 
