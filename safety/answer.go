@@ -54,7 +54,7 @@ type Answer struct {
 	// Because goes with a rejection without a Change: the reason of the person, in words. It has at
 	// most [MaxWords] bytes. The history has it, and [Outcome.Because] for whoever asked.
 	Because string
-	// Override goes with an approval: the reason of a person with the right in [Policy.Approvals] to
+	// Override goes with an approval: the reason of a person with the right in [config.Guard.Approvals] to
 	// let the call run although sources are down. It has at most [MaxWords] bytes. If the check
 	// fails and every failure is of an entity with a source that is away, the approval counts as
 	// an override. The call may run after two people have overridden, and while no other entity

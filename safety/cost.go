@@ -10,7 +10,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-// Cost is what a plan costs, and what it may cost by one rule of [Policy.Budgets]. It is for people:
+// Cost is what a plan costs, and what it may cost by one rule of [config.Guard.Budgets]. It is for people:
 // no verdict depends on it. Amounts are texts as shown, such as "$212,000".
 //
 // A text is "" if it is not known. So a rule that cannot be evaluated has a Cost as well, with the

@@ -32,7 +32,7 @@ type AuthorizationRequest struct {
 
 // Authorizer says who answers and whether they may. An error or an empty approver
 // refuses the answer and leaves the request as it is; so does a panic, and an
-// Authorize that takes longer than Policy.Timeout. It is called concurrently.
+// Authorize that takes longer than [config.Guard.CheckTimeout]. It is called concurrently.
 //
 // An approver is named as the [IdentityFunc] names requesters, or without one as the users of
 // sessions are named: else nobody can see that somebody approves a request of their own.

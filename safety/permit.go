@@ -67,7 +67,7 @@ const (
 // Permit checks an approved call once more. If nothing has changed, or two people have overridden
 // that sources are down ([Answer.Override]), it permits the call once. The
 // approval must have this session, call, tool and arguments, and must be approved and in time. The
-// permit ends Policy.MaxAge after the check began, and never after the approval. Drift blocks the
+// permit ends [config.Guard.CheckAge] after the check began, and never after the approval. Drift blocks the
 // approval for good. After a check that failed, the approval may be tried again.
 //
 // On any error there is no permit, and the error is a *[Refusal]. The report is that of the check;

@@ -129,10 +129,11 @@ func (b rulebook) approvals(tool string) config.Approvals {
 }
 
 // normal returns the guard in a form that all guards with the same meaning share. Mode, Tools, Inputs
-// and Unguarded are not part of it: by them others choose the calls that are decided about.
+// and Unguarded are not part of it: by them the gate chooses the calls that are decided about. Nor is
+// SelfApproval: who may approve is up to the process that gets the answer, as its Authorizer is.
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
-	g.Mode, g.Tools, g.Inputs, g.Unguarded = "", nil, nil, ""
+	g.Mode, g.Tools, g.Inputs, g.Unguarded, g.SelfApproval = "", nil, nil, "", false
 	g.Listed = slices.Sorted(slices.Values(g.Listed))
 	g.Drift = b.normalRules("")
 	g.Types = make(map[string]config.TypePolicy)

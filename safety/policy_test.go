@@ -105,6 +105,8 @@ func TestPolicyVersionCoversEveryField(t *testing.T) {
 	others := []string{
 		// By these the gate chooses the calls that need an approval. They decide about none.
 		".Mode", ".Tools", ".Tools[0]", ".Unguarded", ".Inputs", ".Inputs[0]",
+		// Who may approve is up to the process that gets the answer, as its Authorizer is.
+		".SelfApproval",
 	}
 	guard := configured()
 	names := slices.Sorted(maps.Keys(leaves("", reflect.ValueOf(&guard).Elem())))
