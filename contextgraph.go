@@ -131,8 +131,8 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 		return nil, err
 	}
 	in.announce()
-	for _, w := range setup.Warnings(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
-		in.log.Warn("contextgraph: " + w)
+	for _, p := range setup.Advice(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
+		in.log.Warn("contextgraph: " + p.Path + ": " + p.Text + "; " + p.Remedy)
 	}
 	return in, nil
 }
@@ -143,10 +143,6 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		return err
 	}
 	rc.Options.ArgsAtEnd = extractor.ArgsAtEnd
-	policy, err := setup.Policy(in.cfg)
-	if err != nil {
-		return err
-	}
 	checkers, err := setup.Checkers(in.cfg, in.code.Code)
 	if err != nil {
 		return err
@@ -161,13 +157,13 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	}
 	setup.AddReplays(checkers, in.cfg, in.sessions, now, func() setup.Caller { return in.gate })
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
-		Ledger: in.store.Ledger(), Checkers: checkers, Policy: policy,
+		Ledger: in.store.Ledger(), Checkers: checkers, Policy: in.cfg.Guard,
 		Evidence: setup.NewEvidence(in.sessions, in.store, setup.Program{
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
 			Give:  func(ctx context.Context, list []schema.Shown) []schema.Shown { return in.rec.Give(ctx, list) },
 		}),
-		Identity: in.identity(), Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
+		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
 	})
 	if err == nil {
 		err = setup.StoreRules(ctx, in.store, extractor)

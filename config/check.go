@@ -136,18 +136,24 @@ func unit(k Key, v *float64) {
 
 func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// CheckPath reports a text that is not a JSONPath.
-func CheckPath(k Key, path string) {
-	if path == "" {
-		k.Wrong("no path is given", "write a JSONPath, for example $.name")
-		return
+// CheckPath reports a text at path that is not a JSONPath.
+func CheckPath(path, jsonPath string) []Problem {
+	if jsonPath == "" {
+		return []Problem{{path, "no path is given", "write a JSONPath, for example $.name"}}
 	}
-	parsed, err := jsonpath.Parse(path)
-	if err == nil && costly(parsed) {
-		k.Wrong(Quote(path)+" may take hours on a long answer", "write one \"..\" at most and none in a filter; a path from $ in a filter may name one value only")
-	}
+	parsed, err := jsonpath.Parse(jsonPath)
 	if err != nil {
-		k.Wrong(Quote(path)+" is not a JSONPath (RFC 9535): "+strings.TrimPrefix(err.Error(), "jsonpath: "), "write for example $.name or $.items[*]")
+		return []Problem{{path, Quote(jsonPath) + " is not a JSONPath (RFC 9535): " + strings.TrimPrefix(err.Error(), "jsonpath: "), "write for example $.name or $.items[*]"}}
+	}
+	if costly(parsed) {
+		return []Problem{{path, Quote(jsonPath) + " may take hours on a long answer", "write one \"..\" at most and none in a filter; a path from $ in a filter may name one value only"}}
+	}
+	return nil
+}
+
+func checkPath(k Key, path string) {
+	for _, p := range CheckPath("", path) {
+		k.Wrong(p.Text, p.Remedy)
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 const (
@@ -148,26 +146,5 @@ func (c *Guard) checkBudget(k Key, b *Budget) {
 	unit(k.Of(&b.Severity), b.Severity)
 	if b.Everything && (c.Require == RequireNamed || c.Require == RequireListed && !slices.Contains(c.Listed, b.Cost.Type)) {
 		k.Of(&b.Everything).Wrong("sums entities that "+string(c.Require)+" leaves unchecked", "write require: everything, or put "+Quote(b.Cost.Type)+" into guard.listed, with require: listed")
-	}
-}
-
-// checkAction reports a policy about the arguments of actions that no rule reads.
-func (c *Config) checkAction(root Key) {
-	reads := func(typ, tool string) bool {
-		return slices.ContainsFunc(c.Extract, func(e Extract) bool {
-			return e.In == InAction && (typ == "" || e.Type == typ) && (tool == "" || text.MatchName(tool, e.Tool))
-		})
-	}
-	if c.Guard.Require == RequireNamed && !reads("", "") {
-		root.Of(&c.Guard.Require).Wrong("named needs a rule with in: action; without one nothing can be checked",
-			"add such a rule for each guarded tool, or write everything or listed")
-	}
-	for i := range c.Guard.Budgets {
-		b := &c.Guard.Budgets[i]
-		k := root.Of(&c.Guard.Budgets).Index(i).Of(&b.Cost.Type)
-		if b.Cost.Type != "" && !b.Everything && !reads(b.Cost.Type, b.Tool) {
-			k.Wrong("no rule with in: action finds a "+Quote(b.Cost.Type)+", so no plan has a cost",
-				"add one for the tool that spends, or write everything: true")
-		}
 	}
 }

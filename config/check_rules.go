@@ -50,7 +50,7 @@ func (e *Extract) check(k Key) {
 		}
 	}
 	if e.Each != "" {
-		CheckPath(k.Of(&e.Each), e.Each)
+		checkPath(k.Of(&e.Each), e.Each)
 	}
 	entityType(k.Of(&e.Type), e.Type)
 	if args := k.Of(&e.ValueArgs); e.ValueArgs != "" {
@@ -62,17 +62,17 @@ func (e *Extract) check(k Key) {
 		case e.Each != "" && e.Each != "$":
 			args.Wrong("the arguments have one value for all that each selects", "write each: $, or take the value from the node: value: $.id")
 		default:
-			CheckPath(args, e.ValueArgs)
+			checkPath(args, e.ValueArgs)
 		}
 	} else {
-		CheckPath(k.Of(&e.Value), e.Value)
+		checkPath(k.Of(&e.Value), e.Value)
 	}
 	checkKind(k.Of(&e.ValueType), k.Of(&e.Currency), e.ValueType, e.Currency)
 	for _, attribute := range slices.Sorted(maps.Keys(e.Attributes)) {
 		a := e.Attributes[attribute]
 		at := k.Of(&e.Attributes).Entry(attribute, &a)
 		attributeName(at, attribute)
-		CheckPath(at.Of(&a.Path), a.Path)
+		checkPath(at.Of(&a.Path), a.Path)
 		checkKind(at.Of(&a.Type), at.Of(&a.Currency), a.Type, a.Currency)
 		if attribute == entity.Exists && a.Type != entity.KindBool {
 			at.Of(&a.Type).Wrong("exists is what a rule without attributes gives, a boolean", "write type: boolean, or another name")
@@ -82,7 +82,7 @@ func (e *Extract) check(k Key) {
 		}
 	}
 	if e.ArtifactURI != "" {
-		CheckPath(k.Of(&e.ArtifactURI), e.ArtifactURI)
+		checkPath(k.Of(&e.ArtifactURI), e.ArtifactURI)
 	}
 	switch confidence := k.Of(&e.Confidence); {
 	case e.Confidence == 0 && confidence.given():

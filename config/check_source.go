@@ -42,21 +42,21 @@ func (h *HTTP) check(k Key) {
 	case !strings.HasPrefix(h.AsOf, "$"):
 		asOf.Wrong(Quote(h.AsOf)+" does not say how old an answer is", oneOf(AsOfFetch, AsOfDateHeader)+", or a JSONPath such as $.as_of")
 	default:
-		CheckPath(asOf, h.AsOf)
+		checkPath(asOf, h.AsOf)
 	}
 	switch {
 	case h.Version == "" || h.Version == VersionETag:
 	case !strings.HasPrefix(h.Version, "$"):
 		version.Wrong(Quote(h.Version)+" does not say which revision an answer describes", "write etag, or a JSONPath such as $.version")
 	default:
-		CheckPath(version, h.Version)
+		checkPath(version, h.Version)
 	}
 	answered(k.Of(&h.Attributes), h.Attributes)
 	for _, attribute := range slices.Sorted(maps.Keys(h.Attributes)) {
 		a := h.Attributes[attribute]
 		at := k.Of(&h.Attributes).Entry(attribute, &a)
 		attributeName(at, attribute)
-		CheckPath(at.Of(&a.Path), a.Path)
+		checkPath(at.Of(&a.Path), a.Path)
 		checkKind(at.Of(&a.Type), at.Of(&a.Currency), a.Type, a.Currency)
 	}
 }

@@ -14,10 +14,31 @@ import (
 	"strings"
 )
 
-// A Check reports the faults of c to k. A package that uses a part of a Config has a Check for
-// rules that only the package knows, such as the conditions that suit a type. At a mistake in the
-// file, c lacks the value.
-type Check func(k Key, c *Config)
+// A Check returns the faults of c. A package that uses a part of a Config has a Check for rules
+// that only the package knows, such as the conditions that suit a type. If the file has a mistake
+// at a value, c holds the zero value there.
+type Check func(c *Config) []Problem
+
+// Problem is a fault of one value of a Config.
+type Problem struct {
+	// Path is the path of the value in a file: guard.types.Product.max_age. See [Index] and
+	// [Entry]. Only the first problem of a value is reported, and none below a value that has one.
+	Path string
+	// Text names the value and its fault.
+	Text string
+	// Remedy says what to write instead.
+	Remedy string
+}
+
+// at returns the key of the value at path.
+func (k Key) at(path string) Key {
+	out := k
+	for _, step := range steps(path) {
+		around := out
+		out = Key{problems: k.problems, file: step, code: goName("Config", reflect.TypeFor[Config](), step), parent: &around}
+	}
+	return out
+}
 
 // Key names a value of a Config, in the spelling of the file and in that of Go, and takes reports
 // about the value. The zero Key is not valid; a [Check] gets one.

@@ -12,15 +12,16 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 )
 
-// A check names a value by a pointer to it. The error has the path and the place of the value in
-// the file, and its Go name where there is no file.
-func TestKeys(t *testing.T) {
+// A check names a value by its path. The error has the place of the value in the file, or of what is
+// around it; where there is no file, it has the name in Go. Of the problems of one value, and of
+// those below it, the first counts.
+func TestProblems(t *testing.T) {
 	const file = `journal:
   retention: {max_age: 2h}
 guard:
   types:
     Cluster:
-      drift: {free: {at_least: 8, severity: 0.1}}
+      drift: {free: {at_least: 8, severity: 0.1}, "*": {severity: 1}}
   budgets:
     - cost: {type: A, attribute: b}
       limit: {type: A}
@@ -30,32 +31,18 @@ extract:
 checkers:
   - type: A
     http: {url: "http://x/", headers: {X-A: b}, attributes: {p: {path: $.p}}}
+record: {tags: {"a].b\"[": c}}
 `
-	check := func(k config.Key, c *config.Config) {
-		for _, at := range []config.Key{
-			k.Of(&c.Journal.Retention.MaxAge), k.Of(&c.Journal).Of(&c.Journal.Path), k.Of(&c.Guard.Budgets).Index(0).Of(&c.Guard.Budgets[0].Limit.Type),
-			k.Of(&c.Extract).Index(0).Of(&c.Extract[0].ValueArgs), k.Of(&c.Checkers).Index(0).Of(&c.Checkers[0].HTTP.URL),
-			k.Of(&c.Checkers).Index(0).Of(&c.Checkers[0].HTTP.Headers).Entry("X-A", nil), k.Of(&c.Checkers).Index(0).Of(&c.Checkers[0].SQL),
+	check := func(*config.Config) (out []config.Problem) {
+		for _, path := range []string{
+			"journal.retention.max_age", "journal.path", "guard.budgets[0].limit.type", "extract[0].value.args", "checkers[0].http.url",
+			"checkers[0].http.headers.X-A", config.Entry("record.tags", `a].b"[`), "checkers[0].sql",
+			"guard.types.Cluster.drift.free.severity", "guard.types.Cluster.drift.free", "guard.types.Cluster.drift.free.at_least",
+			config.Entry("guard.types.Cluster.drift", "*") + ".severity", "journal.path", "journal.path.below",
 		} {
-			at.Wrong("bad", "mend it")
-			at.Wrong("worse", "a second report does not count")
-			if !at.Failed() || at.Sound() {
-				t.Errorf("%v did not fail", at)
-			}
+			out = append(out, config.Problem{Path: path, Text: "bad", Remedy: "mend it"})
 		}
-		cluster := c.Guard.Types["Cluster"]
-		free := cluster.Drift["free"]
-		types := k.Of(&c.Guard.Types)
-		at := types.Entry("Cluster", &cluster).Of(&cluster.Drift).Entry("free", &free)
-		if !types.Sound() {
-			t.Error("guard.types failed")
-		}
-		at.Of(&free.Severity).Wrong("bad", "mend it")
-		if types.Failed() || types.Sound() || at.Of(&free.AtLeast).Failed() {
-			t.Error("what failed below a value is no failure of its own, and the value is not sound")
-		}
-		at.Wrong("bad", "mend it")
-		at.Of(&free.AtLeast).Wrong("bad", "it follows from the failure around it, and does not count")
+		return out
 	}
 	cfg, err := config.Parse("c.yaml", []byte(file), nil)
 	if err != nil {
@@ -67,11 +54,13 @@ checkers:
 		"c.yaml:2:24: journal.retention.max_age: bad; mend it",
 		"c.yaml:6:15: guard.types.Cluster.drift.free: bad; mend it",
 		"c.yaml:6:45: guard.types.Cluster.drift.free.severity: bad; mend it",
+		`c.yaml:6:67: guard.types.Cluster.drift["*"].severity: bad; mend it`,
 		"c.yaml:9:21: guard.budgets[0].limit.type: bad; mend it",
 		"c.yaml:12:47: extract[0].value.args: bad; mend it",
 		"c.yaml:14:5: checkers[0].sql: bad; mend it",
 		"c.yaml:15:17: checkers[0].http.url: bad; mend it",
 		"c.yaml:15:45: checkers[0].http.headers.X-A: bad; mend it",
+		`c.yaml:16:28: record.tags["a].b\"["]: bad; mend it`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("in a file (-want +got):\n%s", diff)
@@ -84,22 +73,13 @@ checkers:
 		"Config.Extract[0].ValueArgs: bad; mend it",
 		"Config.Checkers[0].HTTP.URL: bad; mend it",
 		`Config.Checkers[0].HTTP.Headers["X-A"]: bad; mend it`,
+		`Config.Record.Tags["a].b\"["]: bad; mend it`,
 		"Config.Checkers[0].SQL: bad; mend it",
 		`Config.Guard.Types["Cluster"].Drift["free"].Severity: bad; mend it`,
 		`Config.Guard.Types["Cluster"].Drift["free"]: bad; mend it`,
+		`Config.Guard.Types["Cluster"].Drift["*"].Severity: bad; mend it`,
 	}
 	if diff := cmp.Diff(want, strings.Split(cfg.Check(check).Error(), "\n")); diff != "" {
 		t.Errorf("in Go (-want +got):\n%s", diff)
 	}
-}
-
-// A key of nothing is a mistake of the check.
-func TestKeyOfNothing(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	var c config.Config
-	_ = c.Check(func(k config.Key, _ *config.Config) { k.Of(new(string)) })
 }

@@ -81,9 +81,10 @@ func (c *Config) check(root Key, checks []Check) {
 	c.Guard.check(root.Of(&c.Guard))
 	c.checkExtract(root.Of(&c.Extract))
 	c.checkCheckers(root.Of(&c.Checkers))
-	c.checkAction(root)
 	c.BigQuery.check(root.Of(&c.BigQuery))
 	for _, check := range checks {
-		check(root, c)
+		for _, p := range check(c) {
+			root.at(p.Path).Wrong(p.Text, p.Remedy)
+		}
 	}
 }

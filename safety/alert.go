@@ -7,45 +7,80 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Reasons of a [Failure]. They are stable codes for programs; the Detail of the
 // failure is for people.
+//
+//	what goes wrong                                  reason               effect
+//	no entity to check, or none of a listed type     no_entities          check fails
+//	no checker for a type                            no_checker           check fails
+//	only the agent's process can ask                 needs_agent          check fails, optional or not
+//	an entity without type, value or key             invalid_entity       check fails
+//	confidence under the floor                       low_confidence       check fails
+//	seen at an unknown time, or in the future        not_seen             check fails
+//	nothing on record shows it, or an attribute      nothing_seen         check fails
+//	the model that asked had read none of its values not_read             check fails
+//	it had read nothing, and the call names nothing  nothing_read         check fails
+//	the arguments differ from what was read          argument_differs     check fails
+//	a value that was read does not meet a condition  condition_unmet      check fails
+//	checker: error                                   error                check fails
+//	checker: panic, end of its goroutine             panic                check fails
+//	checker: no answer in time                       timeout              check fails, call abandoned
+//	checker: its source is away                      source_down          check fails
+//	answer: no attributes                            empty_answer         check fails
+//	answer: no time, too old, in the future          no_as_of,            check fails
+//	                                                 stale_answer,
+//	                                                 future_answer
+//	answer: an attribute is missing, of another kind missing_attribute,   check fails
+//	                                                 type_mismatch
+//	answer: the entity is gone from its source       missing_entity       check fails
+//	answer: nothing to compare                       nothing_compared     check fails
+//	record: rows missing, truncated, fewer, none     incomplete_record    check fails
+//	record: rows that could not be extracted         extraction_failed    check fails
+//	record or list of approvals cannot be read       store                check fails
+//	a rule of the policy that cannot be evaluated    policy               check fails
+//	asked under other rules or another policy        rules_changed,       check fails
+//	                                                 policy_changed
+//	clock fails or runs backwards                    clock                check fails, or refused
+//	the caller gives up                              canceled             check fails, or refused
+//	session not named in full                        session              check fails
 const (
-	ReasonNoEntities       = "no_entities"       // nothing to check
-	ReasonNoChecker        = "no_checker"        // no checker is registered for the type
-	ReasonNeedsAgent       = "needs_agent"       // only the process of the agent can ask; never forgiven as optional
-	ReasonInvalidEntity    = "invalid_entity"    // an entity without type, value or key
-	ReasonLowConfidence    = "low_confidence"    // confidence below the floor, or no number in [0,1]
-	ReasonNotSeen          = "not_seen"          // the time it was seen is unknown or in the future
-	ReasonError            = "error"             // the checker returned an error
-	ReasonPanic            = "panic"             // the checker panicked or ended its goroutine
-	ReasonTimeout          = "timeout"           // no answer in time
-	ReasonSourceDown       = "source_down"       // the source of the checker is away: no connection, or an error of the server
-	ReasonEmptyAnswer      = "empty_answer"      // an answer without attributes
-	ReasonNoAsOf           = "no_as_of"          // an answer that does not say when it was true
-	ReasonStaleAnswer      = "stale_answer"      // an answer older than Policy.MaxAge
-	ReasonFutureAnswer     = "future_answer"     // an answer from the future
-	ReasonMissingAttribute = "missing_attribute" // an attribute that was seen is not in the answer
-	ReasonNothingSeen      = "nothing_seen"      // nothing on record shows it: it is only claimed
-	ReasonNotRead          = "not_read"          // the model that asked had read none of its values
-	ReasonNothingRead      = "nothing_read"      // the call names nothing, and the model that asked had read nothing
-	ReasonArgumentDiffers  = "argument_differs"  // the arguments of the action differ from the values that were read
-	ReasonConditionUnmet   = "condition_unmet"   // a value that was read does not meet the condition of the policy
-	ReasonMissingEntity    = "missing_entity"    // the entity is not in the answer of its source any more
-	ReasonTypeMismatch     = "type_mismatch"     // an attribute of another kind than was seen
-	ReasonNothingCompared  = "nothing_compared"  // no attribute could be compared
-	ReasonIncompleteRecord = "incomplete_record" // rows are missing, truncated or were never read
-	ReasonExtractionFailed = "extraction_failed" // rows from which no entities could be extracted
-	ReasonRulesChanged     = "rules_changed"     // asked under other extraction rules
-	ReasonPolicyChanged    = "policy_changed"    // asked under another policy
-	ReasonStore            = "store"             // the record or the ledger could not be read
-	ReasonCanceled         = "canceled"          // the caller gave up
-	ReasonClock            = "clock"             // the clock failed or ran backwards
-	ReasonSession          = "session"           // the session is not named in full
-	ReasonPolicy           = "policy"            // a rule of the policy cannot be evaluated
+	ReasonNoEntities       = "no_entities"
+	ReasonNoChecker        = "no_checker"
+	ReasonNeedsAgent       = "needs_agent"
+	ReasonInvalidEntity    = "invalid_entity"
+	ReasonLowConfidence    = "low_confidence"
+	ReasonNotSeen          = "not_seen"
+	ReasonError            = "error"
+	ReasonPanic            = "panic"
+	ReasonTimeout          = "timeout"
+	ReasonSourceDown       = "source_down"
+	ReasonEmptyAnswer      = "empty_answer"
+	ReasonNoAsOf           = "no_as_of"
+	ReasonStaleAnswer      = "stale_answer"
+	ReasonFutureAnswer     = "future_answer"
+	ReasonMissingAttribute = "missing_attribute"
+	ReasonNothingSeen      = "nothing_seen"
+	ReasonNotRead          = "not_read"
+	ReasonNothingRead      = "nothing_read"
+	ReasonArgumentDiffers  = "argument_differs"
+	ReasonConditionUnmet   = "condition_unmet"
+	ReasonMissingEntity    = "missing_entity"
+	ReasonTypeMismatch     = "type_mismatch"
+	ReasonNothingCompared  = "nothing_compared"
+	ReasonIncompleteRecord = "incomplete_record"
+	ReasonExtractionFailed = "extraction_failed"
+	ReasonRulesChanged     = "rules_changed"
+	ReasonPolicyChanged    = "policy_changed"
+	ReasonStore            = "store"
+	ReasonCanceled         = "canceled"
+	ReasonClock            = "clock"
+	ReasonSession          = "session"
+	ReasonPolicy           = "policy"
 )
 
 // Alert reports one changed attribute of one entity. With [BudgetExceeded] it reports a plan that
@@ -55,9 +90,9 @@ type Alert struct {
 	// EntityType and Entity are the type and the value of the entity as shown.
 	EntityType string `json:"entity_type"`
 	Entity     string `json:"entity"`
-	// Attribute is the attribute that changed; "cost" for a budget.
-	Attribute string    `json:"attribute"`
-	Drift     DriftType `json:"drift_type"`
+	// Attribute is the attribute that changed; "cost" for a budget. Drift is the type of the change.
+	Attribute string `json:"attribute"`
+	Drift     string `json:"drift_type"`
 	// Before is the value that was read and does not hold, the latest of several, After
 	// the value now, both as shown: "$40,000". Before is "not seen" where the attribute was
 	// not read, and "not known" where it is not known what the plan cost.
@@ -72,14 +107,14 @@ type Alert struct {
 	ChangePercent *float64 `json:"change_percent,omitempty"`
 	// Severity is between 0 and 1. It does not enter the verdict.
 	Severity float64 `json:"severity"`
-	// Effect is Block, or Warn for a change that is only worth knowing.
-	Effect Effect `json:"effect"`
+	// Effect is [config.EffectBlock], or [config.EffectWarn] for a change that is only worth knowing.
+	Effect config.Effect `json:"effect"`
 	// Recommendation is the remedy, in words. It is never empty.
 	Recommendation string `json:"recommendation"`
 }
 
 // blocks reports whether the alert enters the verdict. Whatever is not a warning does.
-func (a Alert) blocks() bool { return a.Effect != Warn }
+func (a Alert) blocks() bool { return a.Effect != config.EffectWarn }
 
 // Failure says why a check, or the check of one entity, failed.
 type Failure struct {
@@ -152,10 +187,10 @@ const maxDetail = 500
 func oneLine(s string) string { return text.Clip(text.Visible(s), maxDetail) }
 
 // selectAlerts returns copies of the alerts that block, or of those that warn.
-func selectAlerts(alerts []Alert, effect Effect) []Alert {
+func selectAlerts(alerts []Alert, blocking bool) []Alert {
 	var out []Alert
 	for _, a := range alerts {
-		if a.blocks() != (effect == Block) {
+		if a.blocks() != blocking {
 			continue
 		}
 		if p := a.ChangePercent; p != nil {

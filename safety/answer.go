@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"strings"
 )
@@ -43,7 +44,7 @@ const (
 type Answer struct {
 	// Session and ConfirmationID name the request. A request of another session
 	// is not found.
-	Session        Session
+	Session        record.Session
 	ConfirmationID string
 	// Confirmed is true to approve, false to reject.
 	Confirmed bool
@@ -53,7 +54,7 @@ type Answer struct {
 	// Because goes with a rejection without a Change: the reason of the person, in words. It has at
 	// most [MaxWords] bytes. The history has it, and [Outcome.Because] for whoever asked.
 	Because string
-	// Override goes with an approval: the reason of a person with the right in [Policy.Approvals] to
+	// Override goes with an approval: the reason of a person with the right in [config.Guard.Approvals] to
 	// let the call run although sources are down. It has at most [MaxWords] bytes. If the check
 	// fails and every failure is of an entity with a source that is away, the approval counts as
 	// an override. The call may run after two people have overridden, and while no other entity
@@ -214,7 +215,7 @@ func (g *Guard) uncounted(out Outcome, approver string, ans Answer) (code, detai
 	switch {
 	case a.Approvers > 1 && !out.Authenticated:
 		return CodeNotAuthorized, fmt.Sprintf("%d people have to approve, and nothing authenticates whoever answers", a.Approvers)
-	case ans.Override != "" && (!out.Authenticated || !has(g.policy.approvalOf(a.Tool).Override, approver)):
+	case ans.Override != "" && (!out.Authenticated || !has(g.policy.approvals(a.Tool).Override, approver)):
 		return CodeNotAuthorized, "whoever answers has no right to override a check: guard.approvals names the people who have it"
 	case other >= 0:
 		return CodeOtherAnswer, "the payload of the answer differs from that of " + a.Consents[other].Who + ", who approved before: approve with the same, or reject"
@@ -233,7 +234,7 @@ func (g *Guard) note(decision, run string) string {
 
 // Find returns the request that a confirmation of a session would answer, as the
 // ledger has it; an error that is [ErrNotFound] if there is none.
-func (g *Guard) Find(ctx context.Context, s Session, confirmationID string) (a Approval, err error) {
+func (g *Guard) Find(ctx context.Context, s record.Session, confirmationID string) (a Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard
 	}
@@ -255,7 +256,6 @@ func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans A
 		out.Reason = CodeClock
 		return out, err
 	}
-	g.announce(out.Report, StageAnswer)
 	t := Transition{Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("approved", ans.RunID)}
 	down, only := out.Report.down()
 	switch verdict := out.Report.Verdict(); {
@@ -367,7 +367,7 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 	}
 	approver = caller
 	if g.authorizer != nil {
-		approver, err = bounded(ctx, g.policy.Timeout, func(ctx context.Context) (string, error) {
+		approver, err = bounded(ctx, g.policy.CheckTimeout, func(ctx context.Context) (string, error) {
 			return g.authorizer.Authorize(ctx, AuthorizationRequest{
 				Approval: a.Clone(), Identity: caller, Session: ans.Session, Confirmed: ans.Confirmed, Peer: ans.Peer,
 			})
@@ -378,7 +378,7 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 		return "", "the authorizer refused, or failed", err
 	case identity(approver) == "":
 		return "", "the authorizer names nobody", nil
-	case ans.Confirmed && self && !g.selfApproval:
+	case ans.Confirmed && self && !g.policy.SelfApproval:
 		return "", selfDetail, nil
 	}
 	return approver, "", nil
@@ -407,7 +407,7 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 		return a, err
 	}
 	// The finding is recorded even if the caller has given up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.policy.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.policy.CheckTimeout)
 	defer cancel()
 	moved, err := g.ledger.Transition(ctx, t)
 	if err != nil {

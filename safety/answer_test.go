@@ -14,7 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -141,7 +143,7 @@ func isDown(e entity.Canonical) step { return fails(e, down) }
 func approvers(n int) func(*safety.GuardConfig) {
 	return func(cfg *safety.GuardConfig) {
 		cfg.Identity = known
-		cfg.Policy.Approvals = []safety.ApprovalRule{{Tool: "provision_*", Approvers: n, Override: []string{"eva", "tom", "ann"}}}
+		cfg.Policy.Approvals = map[string]config.Approvals{"provision_*": {Approvers: n, Override: []string{"eva", "tom", "ann"}}}
 	}
 }
 
@@ -160,14 +162,14 @@ func TestDecisions(t *testing.T) {
 		return says(who, safety.Answer{Confirmed: true, Content: content, Override: override})
 	}
 	anybody := func(cfg *safety.GuardConfig) {
-		cfg.Policy.Approvals = []safety.ApprovalRule{{Tool: "*", Override: []string{"ana", "eva"}}}
+		cfg.Policy.Approvals = map[string]config.Approvals{"*": {Override: []string{"ana", "eva"}}}
 	}
-	twoUnknown := func(cfg *safety.GuardConfig) { cfg.Policy.Approvals = []safety.ApprovalRule{{Tool: "*", Approvers: 2}} }
+	twoUnknown := func(cfg *safety.GuardConfig) { cfg.Policy.Approvals = map[string]config.Approvals{"*": {Approvers: 2}} }
 	// Several rules for one tool add up to the strictest.
 	several := func(cfg *safety.GuardConfig) {
 		cfg.Identity = known
-		cfg.Policy.Approvals = []safety.ApprovalRule{
-			{Tool: "provision_*", Approvers: 2, Override: []string{"eva", "tom"}}, {Tool: "*_campaign", Override: []string{"Tom", "max"}}, {Tool: "other", Approvers: 9},
+		cfg.Policy.Approvals = map[string]config.Approvals{
+			"provision_*": {Approvers: 2, Override: []string{"eva", "tom"}}, "*_campaign": {Override: []string{"Tom", "max"}}, "other": {Approvers: 9},
 		}
 	}
 	anotherPolicy := do(func(b *bench) {
@@ -175,7 +177,7 @@ func TestDecisions(t *testing.T) {
 		b.guard = b.made()
 	})
 	// late makes a check take longer than the request waits.
-	late := do(func(b *bench) { b.world.takes = b.cfg.Policy.RequestLifetime + time.Microsecond })
+	late := do(func(b *bench) { b.world.takes = week + time.Microsecond })
 	for _, test := range []struct {
 		name   string
 		change func(*safety.GuardConfig)
@@ -417,9 +419,9 @@ func TestAnswerOfNobodysRequest(t *testing.T) {
 		"unknown confirmation":   {Session: nike, ConfirmationID: "conf-2", Confirmed: true},
 		"no confirmation":        {Session: nike, Confirmed: true},
 		"no session":             {ConfirmationID: "conf-1", Confirmed: true},
-		"another app":            {Session: safety.Session{App: "x", User: nike.User, ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
-		"another user":           {Session: safety.Session{App: nike.App, User: "bob", ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
-		"another session":        {Session: safety.Session{App: nike.App, User: nike.User, ID: "x"}, ConfirmationID: "conf-1", Confirmed: true},
+		"another app":            {Session: record.Session{App: "x", User: nike.User, ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
+		"another user":           {Session: record.Session{App: nike.App, User: "bob", ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
+		"another session":        {Session: record.Session{App: nike.App, User: nike.User, ID: "x"}, ConfirmationID: "conf-1", Confirmed: true},
 		"a session without user": {Session: nameless.Session, ConfirmationID: "conf-3", Confirmed: true},
 		"the approval's id":      {Session: nike, ConfirmationID: a.ID, Confirmed: true},
 	} {
@@ -556,7 +558,7 @@ func TestWithoutClock(t *testing.T) {
 		"a request":                func() (safety.Report, error) { return g.Observe(t.Context(), nike, pending.approval.ID) },
 		"a ledger that fails":      func() (safety.Report, error) { return unlisted.Check(t.Context(), nike) },
 		"a session": func() (safety.Report, error) {
-			return g.Check(t.Context(), safety.Session{App: "a", User: "b", ID: "c"})
+			return g.Check(t.Context(), record.Session{App: "a", User: "b", ID: "c"})
 		},
 	} {
 		if r, err := check(); err == nil || r.IsSafeToApprove() || len(pending.reports) != reports {

@@ -79,7 +79,7 @@ func (s ApprovalState) Open() bool { return s == StatePending || s == StateAppro
 type Approval struct {
 	// ID is 32 hexadecimal digits.
 	ID      string
-	Session Session
+	Session record.Session
 	// ConfirmationID is the id that the answer will name; "" until attached.
 	ConfirmationID string
 	// CallID, Tool, Agent, InvocationID and RunID name the call that asked.

@@ -11,13 +11,14 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Request is one tool call that asks for approval.
 type Request struct {
 	// Session, CallID, Tool and RunID are required. CallID is the id of the call that asks, RunID
 	// the id of its run.
-	Session Session
+	Session record.Session
 	CallID  string
 	Tool    string
 	RunID   string
@@ -110,8 +111,8 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical,
 		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Needs: q.needs(ctx, g.policy, required),
-		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
-		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvalOf(r.Tool).Approvers,
+		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
+		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvals(r.Tool).Approvers,
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,
 	}
@@ -124,7 +125,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	for _, e := range required {
 		q.require(e, entity.Canonical{}, false)
 	}
-	costs := q.costs(g.policy.Policy)
+	costs := q.costs(g.policy)
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
@@ -47,10 +48,10 @@ func shown(e entity.Canonical) bool {
 
 // nothingRead returns the failure of a check of which no reading was shown to the model that asked, where the
 // call names no thing. Each thing that a call names has to be read by itself.
-func (q *inquiry) nothingRead(b Policy) []Failure {
+func (q *inquiry) nothingRead(b rulebook) []Failure {
 	proves := func(s entity.Entity) bool { return s.Read || !q.record.Asked && s.Source.Proves() }
 	for _, t := range q.targets {
-		if t.action || b.Types[t.entity.Type].Unseen == UnseenAllow || slices.ContainsFunc(t.entity.Seen, proves) {
+		if t.action || b.Types[t.entity.Type].Unseen == config.UnseenAllow || slices.ContainsFunc(t.entity.Seen, proves) {
 			return nil
 		}
 	}
@@ -60,7 +61,7 @@ func (q *inquiry) nothingRead(b Policy) []Failure {
 // attribute is one that is compared, with every value that has to hold, the latest first.
 type attribute struct {
 	name   string
-	rule   Rule
+	rule   rule
 	values []entity.Value
 	demand demand
 }
@@ -78,7 +79,7 @@ func (a attribute) covers(seen, now entity.Value) bool {
 // unlike reports whether two values cannot be compared. A condition with an order needs
 // amounts of one currency.
 func (a attribute) unlike(seen, now entity.Value) bool {
-	return unlike(seen, now) || a.rule.Condition.Operator.ordered() && seen.Currency() != now.Currency()
+	return unlike(seen, now) || a.rule.condition.operator.ordered() && seen.Currency() != now.Currency()
 }
 
 // doubt says, after sep, that the i-th value and another cannot both be true; "" if they
@@ -109,7 +110,7 @@ type basis struct {
 func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	var out basis
 	e := t.entity
-	seen, allowed := shown(e), b.Types[e.Type].Unseen == UnseenAllow
+	seen, allowed := shown(e), b.Types[e.Type].Unseen == config.UnseenAllow
 	lack := func(name, format string, args ...any) {
 		f := failOf(e, ReasonNothingSeen, format, args...)
 		if allowed {

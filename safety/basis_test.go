@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -63,9 +64,9 @@ var priceRules = []entity.Shown{
 
 // TestBasis says which values count, and what is missing where none does.
 func TestBasis(t *testing.T) {
-	optional := func(name string) func(*safety.GuardConfig) { return ruled(name, safety.Rule{Optional: true}) }
-	tolerant := ruled("price", safety.Rule{Tolerance: safety.Tolerance{Percent: 10}})
-	allow := all(ofType("Product", safety.TypePolicy{Unseen: safety.UnseenAllow}), optional("quantity"))
+	optional := func(name string) func(*safety.GuardConfig) { return ruled(name, config.Drift{Optional: true}) }
+	tolerant := ruled("price", config.Drift{Tolerance: config.Tolerance{Percent: 10}})
+	allow := all(ofType("Product", config.TypePolicy{Unseen: config.UnseenAllow}), optional("quantity"))
 	const unseen = "waived: nothing on record shows it: ..."
 	none := item(inArgs(nil))
 	for _, test := range []struct {
@@ -96,7 +97,7 @@ func TestBasis(t *testing.T) {
 			want: []string{"$10.50 -> $19: Plan again ... approval of the new plan."}},
 		{name: "the same reading three times", seen: item(readAt("$10"), readAt("$12"), readAt("$10")), now: values{"price": usd("$10")},
 			want: []string{"$12 -> $10: Plan again ... price was read as $12 and as $10: read it again before asking."}},
-		{name: "one covers the other", change: ruled("price", safety.Rule{Direction: safety.Rise}), seen: item(readAt("$12"), readAt("$10")), now: values{"price": usd("$11")}, want: []string{"$10 -> $11: Plan again ... approval of the new plan."}},
+		{name: "one covers the other", change: ruled("price", config.Drift{Direction: config.Rise}), seen: item(readAt("$12"), readAt("$10")), now: values{"price": usd("$11")}, want: []string{"$10 -> $11: Plan again ... approval of the new plan."}},
 		{name: "readings of two kinds", seen: item(readAt("$10"), entity.Entity{Source: entity.SourceDeclared, Attributes: values{"price": number(10)}}), now: values{"price": usd("$10")},
 			want: []string{"type_mismatch: price was seen as number and is now money in USD ... ; price was read as 10 and as $10: read it again before asking.", "nothing_compared: no attribute could be compared"}},
 		{name: "readings of two kinds, and a change", seen: item(readAt("$10"), entity.Entity{Source: entity.SourceDeclared, Attributes: values{"price": number(10)}}), now: values{"price": usd("$11")},
@@ -260,7 +261,7 @@ func like(text, pattern string) bool {
 
 // A report names what was waived.
 func TestWaived(t *testing.T) {
-	b := newBench(t, ofType("Product", safety.TypePolicy{Unseen: safety.UnseenAllow}), item(inArgs(nil)))
+	b := newBench(t, ofType("Product", config.TypePolicy{Unseen: config.UnseenAllow}), item(inArgs(nil)))
 	b.ask()
 	r := b.check()
 	const detail = "nothing on record shows it: no rule of the configuration shows it"
@@ -302,7 +303,7 @@ func TestDrifted(t *testing.T) {
 		called("unchanged", readAt("$1")),
 		amount,
 	}
-	b := newBench(t, ruled("reach", safety.Rule{Effect: safety.Warn}), seen...)
+	b := newBench(t, ruled("reach", config.Drift{Effect: config.EffectWarn}), seen...)
 	b.world.put(seen[0], "price", usd("$12"))
 	b.world.put(seen[0], "reach", number(2))
 	b.world.put(seen[1], "exists", entity.Bool(false))
@@ -344,7 +345,7 @@ func TestReadingThatTheRequestLacks(t *testing.T) {
 	b.world.states[b.record.snap.Entities[0].Key] = safety.State{Attributes: values{"price": usd("$12")}}
 	wantDrift(t, b.check(), safety.PriceChanged)
 	rule := fits
-	rule.QuantityAttribute = "quantity"
+	rule.Cost.Quantity = "quantity"
 	for _, test := range []struct {
 		name  string
 		later entity.Canonical
@@ -367,7 +368,7 @@ func TestReadingThatTheRequestLacks(t *testing.T) {
 		{"what was read is now a claim", item(saidBy(entity.SourceClaim, values{"price": usd("$7")}), inArgs(values{"quantity": number(2)})), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b := newBench(t, all(within(rule), ruled("quantity", safety.Rule{Optional: true})), item(readAt("$10"), inArgs(values{"quantity": number(2)})), thing("Budget", "b", values{"amount": usd("$20")}))
+			b := newBench(t, all(within(rule), ruled("quantity", config.Drift{Optional: true})), item(readAt("$10"), inArgs(values{"quantity": number(2)})), thing("Budget", "b", values{"amount": usd("$20")}))
 			b.world.states[test.later.Key] = safety.State{Attributes: values{"price": usd("$10")}}
 			a := b.ask()
 			b.record.snap.Entities[0] = test.later

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	epoch = time.Date(2026, 1, 19, 11, 0, 13, 0, time.UTC)
-	nike  = safety.Session{App: "adcp", User: "ana", ID: "sess-nike-summer"}
+	nike  = record.Session{App: "adcp", User: "ana", ID: "sess-nike-summer"}
 )
 
 func usd(s string) entity.Value {
@@ -142,7 +143,7 @@ type recorded struct {
 	seen []record.Decision // asked for
 }
 
-func (r *recorded) Collect(_ context.Context, _ safety.Session, d record.Decision) (safety.Snapshot, error) {
+func (r *recorded) Collect(_ context.Context, _ record.Session, d record.Decision) (safety.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, d)
@@ -198,7 +199,6 @@ type bench struct {
 	guard    *safety.Guard
 	mu       sync.Mutex
 	reports  []safety.Report
-	stages   []safety.Stage
 	args     map[string]any
 	asker    string // who asks, if the guard has an identity
 	approval safety.Approval
@@ -232,12 +232,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 		checkers[e.Type] = b.world
 	}
 	b.cfg = safety.GuardConfig{
-		Ledger: b.ledger, Evidence: b.record, Checkers: checkers, Policy: safety.DefaultPolicy(), Now: c.Now,
-		OnReport: func(r safety.Report, s safety.Stage) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.reports, b.stages = append(b.reports, r), append(b.stages, s)
-		},
+		Ledger: b.ledger, Evidence: b.record, Checkers: checkers, Now: c.Now,
 	}
 	if change != nil {
 		change(&b.cfg)
@@ -253,6 +248,11 @@ func (b *bench) made() *safety.Guard {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	safety.OnReport(g, func(r safety.Report) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.reports = append(b.reports, r)
+	})
 	return g
 }
 
@@ -412,9 +412,9 @@ func wantSafe(t *testing.T, r safety.Report) {
 	}
 }
 
-func wantDrift(t *testing.T, r safety.Report, types ...safety.DriftType) {
+func wantDrift(t *testing.T, r safety.Report, types ...string) {
 	t.Helper()
-	var got []safety.DriftType
+	var got []string
 	for _, a := range r.Alerts() {
 		got = append(got, a.Drift)
 	}
@@ -445,25 +445,28 @@ func all(list ...func(*safety.GuardConfig)) func(*safety.GuardConfig) {
 }
 
 // ruled gives an attribute a rule.
-func ruled(attribute string, r safety.Rule) func(*safety.GuardConfig) {
+func ruled(attribute string, d config.Drift) func(*safety.GuardConfig) {
 	return func(cfg *safety.GuardConfig) {
-		r.Drift = safety.Changed
-		cfg.Policy.Rules[attribute] = r
+		d.Type = safety.Changed
+		if cfg.Policy.Drift == nil {
+			cfg.Policy.Drift = map[string]config.Drift{}
+		}
+		cfg.Policy.Drift[attribute] = d
 	}
 }
 
 // ofType gives the entities of a type a policy.
-func ofType(typ string, p safety.TypePolicy) func(*safety.GuardConfig) {
+func ofType(typ string, p config.TypePolicy) func(*safety.GuardConfig) {
 	return func(cfg *safety.GuardConfig) {
 		if cfg.Policy.Types == nil {
-			cfg.Policy.Types = map[string]safety.TypePolicy{}
+			cfg.Policy.Types = map[string]config.TypePolicy{}
 		}
 		cfg.Policy.Types[typ] = p
 	}
 }
 
 // requiring says which entities have to be checked.
-func requiring(r safety.Requirement, listed ...string) func(*safety.GuardConfig) {
+func requiring(r config.Requirement, listed ...string) func(*safety.GuardConfig) {
 	return func(cfg *safety.GuardConfig) { cfg.Policy.Require, cfg.Policy.Listed = r, listed }
 }
 

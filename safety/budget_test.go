@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -32,7 +33,7 @@ func plan() []entity.Canonical {
 }
 
 // within gives the guard budget rules.
-func within(rules ...safety.BudgetRule) func(*safety.GuardConfig) {
+func within(rules ...config.Budget) func(*safety.GuardConfig) {
 	return func(cfg *safety.GuardConfig) { cfg.Policy.Budgets = rules }
 }
 
@@ -61,7 +62,7 @@ func TestBudgetExceeded(t *testing.T) {
 	}
 	want := safety.Alert{
 		EntityType: "Budget", Entity: "$200,000", Attribute: "cost", Drift: safety.BudgetExceeded, Before: "$200,000", After: "$212,000",
-		ChangePercent: new(6.0), Severity: 0.85,
+		ChangePercent: new(6.0), Severity: 0.85, Effect: config.EffectBlock,
 		Recommendation: "Change the plan so that it costs no more than $200,000 (Budget $200,000), and ask for approval of the new plan.",
 	}
 	if diff := cmp.Diff(want, r.Alerts()[2]); diff != "" {
@@ -95,25 +96,25 @@ func TestBudget(t *testing.T) {
 		e.Norm = usd("$9")
 		return e
 	}
-	everything := func(r *safety.BudgetRule) { r.Everything = true }
-	quantity := func(r *safety.BudgetRule) { r.QuantityAttribute = "quantity" }
-	byValue := func(r *safety.BudgetRule) { r.LimitAttribute = "" }
-	ofTool := func(pattern string) func(*safety.BudgetRule) {
-		return func(r *safety.BudgetRule) { r.Tool = pattern }
+	everything := func(r *config.Budget) { r.Everything = true }
+	quantity := func(r *config.Budget) { r.Cost.Quantity = "quantity" }
+	byValue := func(r *config.Budget) { r.Limit.Attribute = "" }
+	ofTool := func(pattern string) func(*config.Budget) {
+		return func(r *config.Budget) { r.Tool = pattern }
 	}
-	tolerant := ruled("price", safety.Rule{Tolerance: safety.Tolerance{Percent: 5}})
-	optional := ofType("Product", safety.TypePolicy{Optional: true})
+	tolerant := ruled("price", config.Drift{Tolerance: config.Tolerance{Percent: 5}})
+	optional := ofType("Product", config.TypePolicy{Optional: true})
 	says := func(s safety.State, err error) func(*safety.GuardConfig) {
 		return all(optional, checking("Product", answer(s, err)))
 	}
-	unclaimed := ofType("Budget", safety.TypePolicy{Optional: true})
-	claimable := ofType("Budget", safety.TypePolicy{Optional: true, Unseen: safety.UnseenAllow})
+	unclaimed := ofType("Budget", config.TypePolicy{Optional: true})
+	claimable := ofType("Budget", config.TypePolicy{Optional: true, Unseen: config.UnseenAllow})
 	long := must(entity.ParseNumber("1." + strings.Repeat("1", 60)))
 	five := values{"price": usd("$5")}
 	fine, dear := line(usd("$5"), nil), called("x", readAt("$10"), inArgs(nil))
 	for _, test := range []struct {
 		name     string
-		rule     func(*safety.BudgetRule)
+		rule     func(*config.Budget)
 		change   func(*safety.GuardConfig)
 		entities things
 		now      prices   // by the value of the entity
@@ -132,7 +133,7 @@ func TestBudget(t *testing.T) {
 		{name: "exact decimals", rule: quantity, entities: things{limit(usd("$0.3")), line(usd("$0.1"), several(number(3)))}},
 		{name: "named twice", entities: things{limit(usd("$1")), seen(named("node-1", nil, 1))}, want: []string{"$2 -> $2: ..."}},
 		{name: "named twice by another action", entities: things{limit(usd("$1")), seen(named("node-0", nil, 1), named("node-1", nil, 0))}},
-		{name: "a quantity that was seen", rule: func(r *safety.BudgetRule) { quantity(r); everything(r) },
+		{name: "a quantity that was seen", rule: func(r *config.Budget) { quantity(r); everything(r) },
 			entities: things{limit(usd("$1.50")), thing("Product", "P", values{"price": usd("$1"), "quantity": number(1.5)})}, now: prices{"P": usd("$1.20")},
 			want: []string{"$1 -> $1.20: ...", "$1.50 -> $1.80: ..."}},
 		{name: "quantities of this action, not of another", rule: quantity, entities: things{limit(usd("$2")), seen(named("node-1", several(number(3)), 0), named("node-0", several(number(1)), 0))},
@@ -148,7 +149,7 @@ func TestBudget(t *testing.T) {
 			want: []string{"€4 -> $4: ...", "not known -> $8: ..."}},
 
 		{name: "no budget", entities: things{fine}, want: []string{unknown + "no Budget was approved with it: add a rule that finds it, and require it"}},
-		{name: "a budget that is not required", change: requiring(safety.RequireNamed), entities: things{fine, budget}, want: []string{unknown + "no Budget was approved with it..."}},
+		{name: "a budget that is not required", change: requiring(config.RequireNamed), entities: things{fine, budget}, want: []string{unknown + "no Budget was approved with it..."}},
 		{name: "two budgets", entities: things{fine, budget, limit(usd("$9"))}, want: []string{unknown + "2 entities are a Budget: name the one that counts in the arguments of the action"}},
 		{name: "two budgets of the action", entities: things{fine, bought("Budget", "a", dollars("$9"), nil), bought("Budget", "b", dollars("$9"), nil)}, want: []string{unknown + "2 entities are a Budget..."}},
 		{name: "a budget without the attribute", entities: things{fine, thing("Budget", "b", values{"x": usd("$5")})}, want: []string{unknown + "amount of Budget b is not known"}},
@@ -169,7 +170,7 @@ func TestBudget(t *testing.T) {
 		{name: "a negative quantity", rule: quantity, entities: things{budget, line(usd("$5"), several(number(-1)))}, want: []string{unknown + "quantity of Product P is negative: -1"}},
 		{name: "a quantity of what is named three times", rule: quantity, entities: things{budget, seen(named("node-1", several(number(1)), 2))},
 			want: []string{unknown + "the action names Product P 3 times: it has to name it once, with its quantity"}},
-		{name: "too many digits", rule: func(r *safety.BudgetRule) { r.QuantityAttribute = "price" }, entities: things{limit(number(1)), line(long, nil)}, want: []string{unknown + "...significant digits..."}},
+		{name: "too many digits", rule: func(r *config.Budget) { r.Cost.Quantity = "price" }, entities: things{limit(number(1)), line(long, nil)}, want: []string{unknown + "...significant digits..."}},
 		{name: "no checker", change: all(optional, without("Product")), entities: things{budget, fine}, want: []string{unknown + "the present price of Product P could not be read"}},
 		{name: "an answer beside an error", change: says(safety.State{Attributes: five, AsOf: epoch}, errors.New("boom")), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
 		{name: "an old answer", change: says(safety.State{Attributes: five, AsOf: epoch.Add(-time.Hour)}, nil), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
@@ -190,7 +191,7 @@ func TestBudget(t *testing.T) {
 			if test.rule != nil {
 				test.rule(&rule)
 			}
-			b := newBench(t, all(within(rule), ruled("quantity", safety.Rule{Optional: true}), test.change), test.entities...)
+			b := newBench(t, all(within(rule), ruled("quantity", config.Drift{Optional: true}), test.change), test.entities...)
 			b.ask()
 			for name, price := range test.now {
 				b.world.put(find(t, b, name), "price", price)
@@ -235,7 +236,7 @@ func TestBudgetWithoutARequest(t *testing.T) {
 // A person sees the cost of a plan against its budgets in the request and in the report of a check.
 func TestCosts(t *testing.T) {
 	everything, elsewhere, unknown, squared := fits, fits, fits, fits
-	everything.Everything, elsewhere.Tool, unknown.LimitType, squared.QuantityAttribute = true, "other_*", "Quota", "price"
+	everything.Everything, elsewhere.Tool, unknown.Limit.Type, squared.Cost.Quantity = true, "other_*", "Quota", "price"
 	long := must(entity.ParseNumber("1." + strings.Repeat("1", 60)))
 	cost := func(budget, limit, seen, now string) safety.Cost {
 		return safety.Cost{BudgetType: "Budget", Budget: budget, Limit: limit, Seen: seen, Now: now}
@@ -247,7 +248,7 @@ func TestCosts(t *testing.T) {
 	const most = "$200,000"
 	for _, tt := range []struct {
 		name     string
-		rules    []safety.BudgetRule
+		rules    []config.Budget
 		entities []entity.Canonical
 		now      map[string]entity.Value // price by value
 		asked    []safety.Cost
@@ -255,22 +256,22 @@ func TestCosts(t *testing.T) {
 		hint     string
 	}{
 		{name: "no rule", entities: plan()},
-		{name: "several rules", rules: []safety.BudgetRule{unknown, everything, elsewhere, fits}, entities: plan(), now: map[string]entity.Value{"Strava": usd("$39,000")},
+		{name: "several rules", rules: []config.Budget{unknown, everything, elsewhere, fits}, entities: plan(), now: map[string]entity.Value{"Strava": usd("$39,000")},
 			asked:   []safety.Cost{{BudgetType: "Quota", Seen: most}, cost(most, most, "$280,000", ""), cost(most, most, most, "")},
 			checked: []safety.Cost{{BudgetType: "Quota", Seen: most}, exceeded(cost(most, most, "$280,000", "$279,000")), cost(most, most, most, "$199,000")},
 			hint:    "Planned cost: $280,000 of Budget $200,000, $200,000 of Budget $200,000."},
-		{name: "a budget that nothing has shown", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{claimed("Budget", "b", values{"amount": usd("$9")}), plan()[1]},
+		{name: "a budget that nothing has shown", rules: []config.Budget{fits}, entities: []entity.Canonical{claimed("Budget", "b", values{"amount": usd("$9")}), plan()[1]},
 			asked: []safety.Cost{cost("b", "", "$70,000", "")}},
-		{name: "a budget in words", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{thing("Budget", "b", values{"amount": entity.Text("much")}), plan()[1]},
+		{name: "a budget in words", rules: []config.Budget{fits}, entities: []entity.Canonical{thing("Budget", "b", values{"amount": entity.Text("much")}), plan()[1]},
 			asked: []safety.Cost{cost("b", "", "$70,000", "")}},
-		{name: "another currency", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{thing("Budget", "b", values{"amount": usd("€9")}), plan()[1]},
+		{name: "another currency", rules: []config.Budget{fits}, entities: []entity.Canonical{thing("Budget", "b", values{"amount": usd("€9")}), plan()[1]},
 			asked: []safety.Cost{cost("b", "€9", "$70,000", "")}, hint: "Planned cost: $70,000 of Budget €9."},
-		{name: "nothing of the action", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{budget, plan()[4]}, asked: []safety.Cost{cost(most, most, "", "")}},
-		{name: "a price that was not read", rules: []safety.BudgetRule{fits}, entities: []entity.Canonical{budget, bought("Product", "P", values{"x": number(1)}, nil)},
+		{name: "nothing of the action", rules: []config.Budget{fits}, entities: []entity.Canonical{budget, plan()[4]}, asked: []safety.Cost{cost(most, most, "", "")}},
+		{name: "a price that was not read", rules: []config.Budget{fits}, entities: []entity.Canonical{budget, bought("Product", "P", values{"x": number(1)}, nil)},
 			now: map[string]entity.Value{"P": usd("$6")}, asked: []safety.Cost{cost(most, most, "", "")}, checked: []safety.Cost{cost(most, most, "", "$6")}},
-		{name: "a price that cannot be read now", rules: []safety.BudgetRule{fits}, entities: plan(), now: map[string]entity.Value{"Strava": {}},
+		{name: "a price that cannot be read now", rules: []config.Budget{fits}, entities: plan(), now: map[string]entity.Value{"Strava": {}},
 			asked: []safety.Cost{cost(most, most, most, "")}, hint: "Planned cost: $200,000 of Budget $200,000."},
-		{name: "too many digits", rules: []safety.BudgetRule{squared},
+		{name: "too many digits", rules: []config.Budget{squared},
 			entities: []entity.Canonical{thing("Budget", "b", values{"amount": number(2)}), bought("Product", "P", values{"price": long}, nil)},
 			asked:    []safety.Cost{cost("b", "2", "", "")}},
 	} {
@@ -301,6 +302,14 @@ func TestCosts(t *testing.T) {
 			r := b.check()
 			if diff := cmp.Diff(want, r.Costs()); diff != "" {
 				t.Errorf("costs of the check (-want +got):\n%s", diff)
+			}
+			var written struct{ Costs []safety.Cost }
+			data, err = json.Marshal(r)
+			if err = errors.Join(err, json.Unmarshal(data, &written)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, written.Costs); diff != "" {
+				t.Errorf("costs in the JSON of the report (-want +got):\n%s", diff)
 			}
 			// The ledger has no costs: they are computed from what it has, and belong to the caller.
 			if stored := b.stored(); stored.Costs != nil || stored.Shown()["costs"] != nil {

@@ -63,7 +63,7 @@ type target struct {
 
 // inquiry is one check of a session: its targets, and the failures that are known before it starts.
 type inquiry struct {
-	session    Session
+	session    record.Session
 	approvalID string
 	// who asked for the approval
 	requester     string
@@ -84,11 +84,11 @@ type inquiry struct {
 // the check.
 func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	id := randomID()
-	ctx = withCheck(ctx, id, q.session, g.policy.Deadline)
+	ctx = withCheck(ctx, id, q.session, g.policy.CheckDeadline)
 	found := make([]examined, len(q.targets))
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(g.policy.Parallel, len(q.targets)) {
+	for range min(g.parallel, len(q.targets)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
 				found[i] = g.examine(ctx, &q, q.targets[i])
@@ -100,24 +100,24 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 
 	r := Report{
 		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
-		policy: g.version, started: q.started, total: len(found), failures: q.failures,
+		policy: g.policy.version, started: q.started, total: len(found), failures: q.failures,
 		notChosen: withoutTargets(q.record.NotChosen, q.targets), requester: q.requester, authenticated: q.authenticated,
 	}
 	if !named(q.session) {
 		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))
 	}
-	unlisted := q.unlisted(g.policy.Policy)
+	unlisted := q.unlisted(g.policy)
 	switch {
 	case len(found) == 0:
-		r.failures = append(r.failures, q.noEntities(g.policy.Policy))
+		r.failures = append(r.failures, q.noEntities(g.policy))
 	case len(unlisted) > 0:
 		r.failures = append(r.failures, unlisted...)
-	case len(q.nothingRead(g.policy.Policy)) > 0:
-		r.failures = append(r.failures, q.nothingRead(g.policy.Policy)...)
+	case len(q.nothingRead(g.policy)) > 0:
+		r.failures = append(r.failures, q.nothingRead(g.policy)...)
 	case !slices.ContainsFunc(found, func(x examined) bool { return x.result.Outcome != EntitySkipped }):
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
-	costs, exceeded, unknown := q.checkBudgets(g.policy.Policy, found)
+	costs, exceeded, unknown := q.checkBudgets(g.policy, found)
 	r.costs = costs
 	r.failures = append(r.failures, unknown...)
 	if err := caller.Err(); err != nil {
@@ -138,6 +138,9 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	}
 	r.alerts = append(r.alerts, exceeded...)
 	r.preconditions, r.drifted = preconditions(q.targets, found), drifted(q.targets, found)
+	if g.onReport != nil {
+		g.onReport(r)
+	}
 	return r
 }
 
@@ -157,7 +160,7 @@ func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 	switch {
 	case e.LastSeen.IsZero():
 		x.fail(failOf(e, ReasonNotSeen, "the time it was seen is not known"))
-	case e.LastSeen.After(started.Add(g.policy.ClockSkew)):
+	case e.LastSeen.After(started.Add(clockSkew)):
 		x.fail(failOf(e, ReasonNotSeen, "it is said to have been seen at %s, after the check began", stamp(e.LastSeen)))
 	}
 	rests := q.basis(ctx, g.policy, t)
@@ -174,7 +177,7 @@ func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 		return x
 	}
 	asked := cloneEntity(e)
-	y, err := bounded(ctx, g.policy.Timeout, func(ctx context.Context) (examined, error) {
+	y, err := bounded(ctx, g.policy.CheckTimeout, func(ctx context.Context) (examined, error) {
 		state, err := checker.Check(ctx, asked)
 		now, clockErr := g.now()
 		y := examined{result: EntityResult{Origins: origins(state.Origins)}}

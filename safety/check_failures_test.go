@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -99,7 +100,7 @@ var failures = []struct {
 	{"money without a currency", safety.ReasonTypeMismatch, answers(values{"availability": entity.Bool(true), "price": noCurrency("40000")}), nil},
 	{"seen without a value", safety.ReasonTypeMismatch, nil, seen(func(e *entity.Canonical) { e.Attributes["price"] = entity.Value{} })},
 	{"seen without a currency", safety.ReasonTypeMismatch, nil, seen(func(e *entity.Canonical) { e.Attributes["price"] = noCurrency("40000") })},
-	{"nothing compared", safety.ReasonNothingCompared, all(ruled("price", safety.Rule{Optional: true}), answers(values{"reach": number(1)})), snapped(func(s *safety.Snapshot) {
+	{"nothing compared", safety.ReasonNothingCompared, all(ruled("price", config.Drift{Optional: true}), answers(values{"reach": number(1)})), snapped(func(s *safety.Snapshot) {
 		s.Entities = []entity.Canonical{thing("Product", strava.Value, values{"price": usd("$40,000")})}
 	})},
 	{"result rewritten", safety.ReasonResultRewritten, nil, snapped(func(s *safety.Snapshot) {
@@ -118,9 +119,9 @@ var failures = []struct {
 	{"failed row", safety.ReasonExtractionFailed, nil, snapped(func(s *safety.Snapshot) { s.Receipt.Failed = 1 })},
 	{"unreadable record", safety.ReasonStore, nil, func(b *bench) { b.record.err = errors.New("disk") }},
 	{"record that panics", safety.ReasonStore, func(cfg *safety.GuardConfig) { cfg.Evidence = (*recorded)(nil) }, nil},
-	{"a budget rule without a budget", safety.ReasonPolicy, within(safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Everything: true}), nil},
-	{"nothing but optional entities", safety.ReasonNoEntities, all(ofType("Product", safety.TypePolicy{Optional: true}), without("Product")), nil},
-	{"no arguments without a request", safety.ReasonNoEntities, requiring(safety.RequireNamed), nil},
+	{"a budget rule without a budget", safety.ReasonPolicy, within(config.Budget{Cost: fits.Cost, Limit: config.Limit{Type: "Budget"}, Everything: true}), nil},
+	{"nothing but optional entities", safety.ReasonNoEntities, all(ofType("Product", config.TypePolicy{Optional: true}), without("Product")), nil},
+	{"no arguments without a request", safety.ReasonNoEntities, requiring(config.RequireNamed), nil},
 	{"clock that stops working", safety.ReasonClock, func(cfg *safety.GuardConfig) { cfg.Now = clockOf(epoch, epoch, time.Time{}) }, nil},
 	{"clock that fails at the answer", safety.ReasonClock, func(cfg *safety.GuardConfig) { cfg.Now = clockOf(epoch, time.Time{}, epoch) }, nil},
 	{"clock that runs backwards", safety.ReasonClock, func(cfg *safety.GuardConfig) { cfg.Now = clockOf(epoch, epoch, epoch.Add(-1)) }, nil},
@@ -339,7 +340,7 @@ func TestCanceled(t *testing.T) {
 
 func TestW03UnknownSessionDenies(t *testing.T) {
 	b := newBench(t, nil, strava)
-	for _, s := range []safety.Session{
+	for _, s := range []record.Session{
 		{}, {App: "a", User: "b"}, {App: "a", ID: "c"}, {User: "b", ID: "c"},
 	} {
 		r, err := b.guard.Check(t.Context(), s)
@@ -365,7 +366,7 @@ func TestOtherThanAtTheRequest(t *testing.T) {
 		"more, as a run gives": {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark, s.Receipt.RowsRead = 13, 11 }), ""},
 		"other rules":          {snapped(func(s *safety.Snapshot) { s.Receipt.Version = "other rules" }), safety.ReasonRulesChanged},
 		"another policy": {func(b *bench) {
-			b.cfg.Policy.MinConfidence = 0.6
+			b.cfg.Policy.MinConfidence = new(0.6)
 			b.guard = b.made()
 		}, safety.ReasonPolicyChanged},
 	} {

@@ -69,7 +69,7 @@ func origins(list []Origin) []Origin {
 // Checker looks up the present state of entities of one type.
 //
 // Check is called concurrently for different entities. Its context ends with the
-// timeout of one check (Policy.Timeout) or of all (Policy.Deadline); a Check that
+// timeout of one check ([config.Guard.CheckTimeout]) or of all ([config.Guard.CheckDeadline]); a Check that
 // does not return by then is abandoned: its goroutine runs on, its answer is thrown
 // away and the entity fails. A panic is an answer that failed. The entity is a copy.
 //

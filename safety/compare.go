@@ -57,9 +57,9 @@ func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, 
 	case s.AsOf.Before(started.Add(-b.maxAge(e.Type))):
 		x.fail(failOf(e, ReasonStaleAnswer, "the answer is of %s, more than %v before the check began at %s",
 			stamp(s.AsOf), b.maxAge(e.Type), stamp(started)))
-	case s.AsOf.After(now.Add(b.ClockSkew)):
+	case s.AsOf.After(now.Add(clockSkew)):
 		x.fail(failOf(e, ReasonFutureAnswer, "the answer is of %s, more than %v after it arrived at %s",
-			stamp(s.AsOf), b.ClockSkew, stamp(now)))
+			stamp(s.AsOf), clockSkew, stamp(now)))
 	default:
 		x.read = true
 		x.compare(b, e, rests, s)
@@ -142,8 +142,8 @@ func (x *examined) alert(e entity.Canonical, a attribute, before string, now ent
 		recommendation = recommendMeeting(a.name, e.Type, e.Value, after, a.demand.phrase)
 	}
 	x.alerts = append(x.alerts, Alert{
-		EntityType: e.Type, Entity: e.Value, Attribute: a.name, Drift: a.rule.Drift,
-		Before: before, After: after, Condition: a.demand.phrase, ChangePercent: percent, Severity: a.rule.Severity, Effect: a.rule.Effect,
+		EntityType: e.Type, Entity: e.Value, Attribute: a.name, Drift: a.rule.Type,
+		Before: before, After: after, Condition: a.demand.phrase, ChangePercent: percent, Severity: a.rule.severity, Effect: a.rule.Effect,
 		Recommendation: recommendation + doubt,
 	})
 }

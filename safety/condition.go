@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,102 +12,82 @@ import (
 
 	"github.com/theory/jsonpath"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-// Operator says how a [Condition] holds a value against its own.
-type Operator uint8
+// operator says how a [condition] holds a value against its own. It is the key of the condition in a
+// configuration, "" if there is none.
+type operator string
 
-// The operators. AtLeast and AtMost are for numbers, amounts of money in one currency, and
-// times.
 const (
-	// NoCondition holds a value against nothing: an attribute is unchanged as its rule says.
-	NoCondition Operator = iota
-	// AtLeast is met by the value and by any greater or later one.
-	AtLeast
-	// AtMost is met by the value and by any smaller or earlier one.
-	AtMost
-	// OneOf is met by each value of a list.
-	OneOf
-	// Equals is met by the value alone.
-	Equals
+	// atLeast is met by the value and by any greater or later one.
+	atLeast operator = "at_least"
+	// atMost is met by the value and by any smaller or earlier one.
+	atMost operator = "at_most"
+	// oneOf is met by each value of a list.
+	oneOf operator = "one_of"
+	// equals is met by the value alone.
+	equals operator = "equals"
 )
-
-var operatorNames = []string{NoCondition: "none", AtLeast: "at_least", AtMost: "at_most", OneOf: "one_of", Equals: "equals"}
-
-// String returns the name of the operator in a configuration, and "none" for NoCondition.
-func (o Operator) String() string { return nameOf(operatorNames, o) }
 
 // maxOneOf bounds a list that values are held against, so that a person can read it.
 const maxOneOf = 100
 
-// Condition is a condition on the present value of an attribute. An attribute with a condition is
-// unchanged if and only if its present value meets the condition. The value that was read must have
-// met it too. The zero Condition is none.
-type Condition struct {
-	// Operator says how a value is compared with the values of the condition.
-	Operator Operator
-	// Literal is the value, as JSON: a text, a number or a boolean. With OneOf it is a list
-	// of 1 to 100 of them. They are taken as values of the kind of the latest reading, and
-	// amounts without a currency as amounts in its currency. Either Literal or Path is
-	// required.
-	Literal string
-	// Path is an RFC 9535 JSONPath that takes the value from the approved arguments. It starts at
-	// each node at which the action names the entity ([entity.Evidence.Places]), or at the root of the
-	// arguments if the action does not name it. It has to select one value there; with OneOf it
-	// selects a list. If it does not, or if there is no request, the check of the entity fails. If
-	// the action names the entity at several nodes, the values of all nodes have to be met. With
-	// AtLeast the check then fails, because the needs may add up.
-	Path string
+// condition is a condition on the present value of an attribute, compiled. The zero condition is
+// none.
+//
+// The values of a literal are taken as values of the kind of the latest reading, and amounts without
+// a currency as amounts in its currency. A path takes the values from the approved arguments. It
+// starts at each node at which the action names the entity ([entity.Evidence.Places]), or at the root
+// of the arguments if the action does not name it. It has to select one value there; with oneOf it
+// selects a list. If it does not, or if there is no request, the check of the entity fails. If the
+// action names the entity at several nodes, the values of all nodes have to be met. With atLeast the
+// check then fails, because the needs may add up.
+type condition struct {
+	operator operator
+	// values are those of a literal. There are none with a path.
+	values []any
+	path   *jsonpath.Path
+	// text is the path, or the canonical form of the literal: 8 and 8.0 have the same.
+	text string
 }
 
-// Validate reports what is wrong with the condition by itself.
-func (c Condition) Validate() error {
-	switch {
-	case c == (Condition{}):
-		return nil
-	case c.Operator == NoCondition || int(c.Operator) >= len(operatorNames):
-		return fmt.Errorf("the operator is %d: use AtLeast, AtMost, OneOf or Equals", uint8(c.Operator))
-	case (c.Literal == "") == (c.Path == ""):
-		return errors.New("give either a literal or a path")
-	case c.Path != "":
-		if _, err := jsonpath.Parse(c.Path); err != nil {
-			return fmt.Errorf("%q is not an RFC 9535 JSONPath: %w", c.Path, err)
-		}
-		return nil
+// conditionOf compiles a condition of the configuration.
+func conditionOf(o config.Operand) (condition, error) {
+	c := condition{operator: operator(o.Key)}
+	path, isPath := o.Path()
+	if isPath {
+		var err error
+		c.text = path
+		c.path, err = jsonpath.Parse(path)
+		return c, err
 	}
-	_, err := c.literal()
-	if _, inexact := c.canonical(); err == nil && inexact != nil {
-		err = errors.New("it has a number that a float64 does not hold; write it as a text")
-	}
-	return err
-}
-
-// literal returns the values of the literal.
-func (c Condition) literal() ([]any, error) {
-	v, err := text.StrictJSON([]byte(c.Literal))
+	literal, err := json.Marshal(*o.Field)
 	if err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w", err)
+		return c, err
 	}
-	return c.Operator.values(v)
-}
-
-// canonical returns the canonical form of the literal: 8 and 8.0 have the same.
-func (c Condition) canonical() (string, error) {
-	v, err := text.StrictJSON([]byte(c.Literal))
+	v, err := text.StrictJSON(literal)
 	if err != nil {
-		return "", err
+		return c, err
 	}
-	b, err := appendCanonical(nil, v, &place{}, 0)
-	return string(b), err
+	if c.values, err = c.operator.values(v); err != nil {
+		return c, err
+	}
+	canonical, err := appendCanonical(nil, v, &place{}, 0)
+	if err != nil {
+		return c, errors.New("it has a number that a float64 does not hold; write it as a text")
+	}
+	c.text = string(canonical)
+	return c, nil
 }
 
 // values returns what a value of JSON gives to hold a reading against.
-func (o Operator) values(v any) ([]any, error) {
+func (o operator) values(v any) ([]any, error) {
 	list, isList := v.([]any)
 	switch {
-	case o != OneOf:
+	case o != oneOf:
 		list = []any{v}
 	case !isList:
 		return nil, errors.New("it is not a list, which one_of needs")
@@ -128,59 +109,44 @@ func (o Operator) values(v any) ([]any, error) {
 	return list, nil
 }
 
-// Suits reports why no value of the kind could be held against the condition: the operator
+// suits reports why no value of the kind could be held against the condition: the operator
 // needs an order that the kind does not have, or the literal is none of that kind.
-func (c Condition) Suits(kind entity.Kind) error {
-	err := c.Operator.suits(kind)
-	if err != nil || c.Path != "" {
+func (c condition) suits(kind entity.Kind) error {
+	if err := c.operator.suits(kind); err != nil {
 		return err
 	}
-	values, err := c.literal()
-	for _, v := range values {
-		if err == nil {
-			_, err = entity.FromAny(v, kind, "")
+	for _, v := range c.values {
+		if _, err := entity.FromAny(v, kind, ""); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // ordered reports whether the operator compares by size.
-func (o Operator) ordered() bool { return o == AtLeast || o == AtMost }
+func (o operator) ordered() bool { return o == atLeast || o == atMost }
 
-func (o Operator) suits(kind entity.Kind) error {
+func (o operator) suits(kind entity.Kind) error {
 	if o.ordered() && kind != entity.KindNumber && kind != entity.KindMoney && kind != entity.KindTime {
 		return fmt.Errorf("a %s has no order; use one_of or equals", kind)
 	}
 	return nil
 }
 
-// fields are everything in the condition as text, for a digest; nothing if there is none.
-// Of a condition that is valid the literal has a canonical form.
-func (c Condition) fields() []string {
-	if c == (Condition{}) {
-		return nil
-	}
-	literal := ""
-	if c.Path == "" {
-		literal, _ = c.canonical()
-	}
-	return []string{"condition", c.Operator.String(), literal, c.Path}
-}
-
 // phrase says a condition in words: "at least 8", "one of passed, skipped".
-func (o Operator) phrase(values ...string) string {
-	word := [...]string{NoCondition: "", AtLeast: "at least ", AtMost: "at most ", OneOf: "one of ", Equals: "exactly "}[o]
-	return word + strings.Join(values, ", ")
+func (o operator) phrase(values ...string) string {
+	words := map[operator]string{atLeast: "at least ", atMost: "at most ", oneOf: "one of ", equals: "exactly "}
+	return words[o] + strings.Join(values, ", ")
 }
 
 // bound is a condition with values of the kind of a reading.
 type bound struct {
-	operator Operator
+	operator operator
 	values   []entity.Value
 }
 
 // bind reads the values of a condition with the kind and the currency of a reading.
-func (o Operator) bind(values []any, like entity.Value) (bound, error) {
+func (o operator) bind(values []any, like entity.Value) (bound, error) {
 	b := bound{operator: o}
 	if err := o.suits(like.Kind()); err != nil {
 		return b, err
@@ -209,7 +175,7 @@ func (b bound) met(v entity.Value) bool {
 			return false
 		}
 		way, _ := movement(w, v)
-		return b.operator == AtLeast && way > 0 || b.operator == AtMost && way < 0
+		return b.operator == atLeast && way > 0 || b.operator == atMost && way < 0
 	})
 }
 

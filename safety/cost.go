@@ -10,7 +10,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-// Cost is what a plan costs, and what it may cost by one rule of [Policy.Budgets]. It is for people:
+// Cost is what a plan costs, and what it may cost by one rule of [config.Guard.Budgets]. It is for people:
 // no verdict depends on it. Amounts are texts as shown, such as "$212,000".
 //
 // A text is "" if it is not known. So a rule that cannot be evaluated has a Cost as well, with the
@@ -31,20 +31,21 @@ type Cost struct {
 }
 
 // cost returns a Cost as it is before a check.
-func (b BudgetRule) cost(budget entity.Canonical, limit, seen entity.Value) Cost {
-	return Cost{BudgetType: b.LimitType, Budget: budget.Value, Limit: limit.String(), Seen: seen.String()}
+func (b budget) cost(owner entity.Canonical, limit, seen entity.Value) Cost {
+	return Cost{BudgetType: b.Limit.Type, Budget: owner.Value, Limit: limit.String(), Seen: seen.String()}
 }
 
 // costs returns the cost of a plan for each rule that applies, with the values that were read. The
 // targets of q are those of the request.
-func (q *inquiry) costs(p Policy) []Cost {
+func (q *inquiry) costs(p rulebook) []Cost {
 	var out []Cost
-	for _, b := range p.Budgets {
+	for _, entry := range p.Budgets {
+		b := budget(entry)
 		if !b.appliesTo(q.tool) {
 			continue
 		}
-		budget, limit, _ := q.limit(p, b)
-		out = append(out, b.cost(budget, limit, q.seenCost(b)))
+		owner, limit, _ := q.limit(p, b)
+		out = append(out, b.cost(owner, limit, q.seenCost(b)))
 	}
 	return out
 }

@@ -42,17 +42,17 @@ func (d demand) met(v entity.Value) bool {
 
 // conditioned returns the attributes of a type that have a condition, in order.
 func (b rulebook) conditioned(typ string) []string {
-	rules := b.Types[typ].Rules
+	rules := b.rules[typ]
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(rules)), func(name string) bool {
-		return rules[name].Condition == (Condition{})
+		return rules[name].condition.operator == ""
 	})
 }
 
 // demand finds out what the condition of an attribute comes to, and holds every value of a
 // against it, the latest first.
 func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a attribute) (d demand) {
-	c := a.rule.Condition
-	if c == (Condition{}) {
+	c := a.rule.condition
+	if c.operator == "" {
 		return d
 	}
 	sets, err := q.values(ctx, b, e, c)
@@ -61,18 +61,18 @@ func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a 
 	for _, values := range sets {
 		var said string
 		if len(a.values) == 0 {
-			said = c.Operator.phrase(texts(values)...)
-		} else if bound, badly := c.Operator.bind(values, a.values[0]); badly == nil {
+			said = c.operator.phrase(texts(values)...)
+		} else if bound, badly := c.operator.bind(values, a.values[0]); badly == nil {
 			d.bounds, said = append(d.bounds, bound), bound.phrase(a.name)
 		} else {
-			said, err = c.Operator.phrase(texts(values)...), errors.Join(err, badly)
+			said, err = c.operator.phrase(texts(values)...), errors.Join(err, badly)
 		}
 		if !known[said] {
 			known[said], phrases = true, append(phrases, said)
 		}
 	}
 	if d.phrase = oneLine(strings.Join(phrases, " and ")); len(phrases) == 0 {
-		d.phrase = oneLine(c.Operator.phrase(c.Path))
+		d.phrase = oneLine(c.operator.phrase(c.text))
 	}
 	if err != nil {
 		d.failures = append(d.failures, failOf(e, ReasonPolicy, "%s has to be %s, which cannot be evaluated: %v", a.name, d.phrase, err))
@@ -94,13 +94,12 @@ func texts(values []any) (out []string) {
 }
 
 // values returns the values of a condition, one list for each place that gives some.
-func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c Condition) ([][]any, error) {
-	if c.Path == "" {
-		values, err := c.literal()
-		return [][]any{values}, err
+func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c condition) ([][]any, error) {
+	if c.path == nil {
+		return [][]any{c.values}, nil
 	}
 	if q.decision.Args == "" {
-		return nil, fmt.Errorf("there is no request, and so no arguments that %s could be read from; it can be checked when a tool asks for approval", c.Path)
+		return nil, fmt.Errorf("there is no request, and so no arguments that %s could be read from; it can be checked when a tool asks for approval", c.text)
 	}
 	starts := q.record.Places[e.Key]
 	switch {
@@ -110,12 +109,12 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		return nil, errors.New("the record does not say where the action names the entity")
 	case len(starts) == 0:
 		starts = []string{"$"}
-	case len(starts) > 1 && c.Operator == AtLeast:
+	case len(starts) > 1 && c.operator == atLeast:
 		// Two lines that need 30 each need 60, or 30: nobody says which.
 		return nil, fmt.Errorf("the action names it %d times, and the needs may add up: have the call name it once", len(starts))
 	}
 	// Paths come from the configuration; the arguments that they walk through may be large.
-	return bounded(ctx, b.Timeout, func(context.Context) (sets [][]any, err error) {
+	return bounded(ctx, b.CheckTimeout, func(context.Context) (sets [][]any, err error) {
 		document, err := q.arguments()
 		if err != nil {
 			return nil, fmt.Errorf("the arguments cannot be read: %w", err)
@@ -123,7 +122,7 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		for _, start := range starts {
 			values, err := selected(document, start, c)
 			if err != nil {
-				return nil, fmt.Errorf("%s from %s in the arguments: %w; have the call say it there, or change the path in guard.types.%s.drift", c.Path, start, err, e.Type)
+				return nil, fmt.Errorf("%s from %s in the arguments: %w; have the call say it there, or change the path in guard.types.%s.drift", c.text, start, err, e.Type)
 			}
 			sets = append(sets, values)
 		}
@@ -132,24 +131,23 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 }
 
 // selected returns the values that the path of a condition selects from the node at start.
-func selected(document any, start string, c Condition) ([]any, error) {
+func selected(document any, start string, c condition) ([]any, error) {
 	from, err := jsonpath.Parse(start)
-	path, pathErr := jsonpath.Parse(c.Path)
-	if err = errors.Join(err, pathErr); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	node, err := text.One(from.Select(document))
 	if err != nil {
 		return nil, err
 	}
-	v, err := text.One(path.Select(node))
+	v, err := text.One(c.path.Select(node))
 	switch {
 	case err != nil:
 		return nil, err
 	case v == nil:
 		return nil, errors.New("it selects nothing, or null")
 	default:
-		return c.Operator.values(v)
+		return c.operator.values(v)
 	}
 }
 

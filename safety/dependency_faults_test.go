@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -136,7 +137,7 @@ func (f faulty) Transition(ctx context.Context, t safety.Transition) (safety.App
 	return inject(f.faults, ctx, "Transition to "+string(t.To), func() (safety.Approval, error) { return f.ledger.Transition(ctx, t) })
 }
 
-func (f faulty) Collect(ctx context.Context, s safety.Session, d record.Decision) (safety.Snapshot, error) {
+func (f faulty) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
 	return inject(f.faults, ctx, "Collect", func() (safety.Snapshot, error) { return f.evidence.Collect(ctx, s, d) })
 }
 
@@ -153,8 +154,12 @@ func (f faulty) Now() time.Time {
 	return t
 }
 
-func (f faulty) OnReport(safety.Report, safety.Stage) {
-	inject(f.faults, context.Background(), "OnReport", func() (none, error) { return none{}, nil })
+// counts lets the calls of a guard have an order, and counts its reports among them.
+func (f *faults) counts(g *safety.Guard) {
+	safety.InParallel(g, 1)
+	safety.OnReport(g, func(safety.Report) {
+		inject(f, context.Background(), "OnReport", func() (none, error) { return none{}, nil })
+	})
 }
 
 // newFaulty returns a bench whose every dependency is counted. The price of a product has moved
@@ -164,14 +169,12 @@ func newFaulty(t *testing.T, at map[int]string) (*bench, *faults) {
 	things := seenNow(strava, budget)
 	b := newBench(t, func(cfg *safety.GuardConfig) {
 		all := faulty{f, nil, cfg.Ledger, cfg.Evidence, cfg.Checkers["Product"], time.Now}
-		cfg.Ledger, cfg.Evidence, cfg.Authorizer, cfg.Now, cfg.OnReport = all, all, all, all.Now, all.OnReport
-		cfg.SelfApproval = true
+		cfg.Ledger, cfg.Evidence, cfg.Authorizer, cfg.Now = all, all, all, all.Now
+		cfg.Policy.SelfApproval = true
 		cfg.Checkers = map[string]safety.Checker{"Product": all, "Budget": all}
-		cfg.Policy.Parallel = 1 // so that the calls have an order
-		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Rules: map[string]safety.Rule{
-			"price": {Drift: safety.PriceChanged, Condition: along(safety.AtMost, "$.most")},
-		}}}
+		cfg.Policy.Types = map[string]config.TypePolicy{"Product": {Drift: map[string]config.Drift{"price": along(atMost, "$.most")}}}
 	}, things...)
+	f.counts(b.guard)
 	b.args["lines"] = []any{map[string]any{"most": 45000.0}}
 	b.record.snap.Places = map[string][]string{things[0].Key: {"$['lines'][0]"}}
 	b.world.put(things[0], "price", usd("$44,000"))
@@ -607,7 +610,7 @@ func TestSweepIsComplete(t *testing.T) {
 	}
 	// Fields that hold something that can fail, with the name of a call.
 	dependencies := map[string]string{
-		"Ledger": "Transition", "Evidence": "Collect", "Checkers": "Check", "Authorizer": "Authorize", "Now": "Now", "OnReport": "OnReport",
+		"Ledger": "Transition", "Evidence": "Collect", "Checkers": "Check", "Authorizer": "Authorize", "Now": "Now",
 	}
 	cfg := reflect.TypeFor[safety.GuardConfig]()
 	for i := range cfg.NumField() {
@@ -635,9 +638,9 @@ func TestSweepCheck(t *testing.T) {
 				if asked {
 					b.ask()
 				} else { // without arguments
-					r := b.cfg.Policy.Types["Product"].Rules
-					r["price"] = safety.Rule{Drift: safety.PriceChanged, Condition: literal(safety.AtMost, "45000")}
+					b.cfg.Policy.Types["Product"].Drift["price"] = literal(atMost, "45000")
 					b.guard = b.made()
+					f.counts(b.guard)
 				}
 				f.calls, f.at = nil, at
 				r, err = b.guard.Check(t.Context(), nike)

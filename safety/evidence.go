@@ -59,5 +59,5 @@ const Exists = entity.Exists
 //
 // Collect is called concurrently. An error, or a panic, denies.
 type Evidence interface {
-	Collect(ctx context.Context, s Session, d record.Decision) (Snapshot, error)
+	Collect(ctx context.Context, s record.Session, d record.Decision) (Snapshot, error)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -74,7 +75,7 @@ func (p plain) value() entity.Value {
 // plainRule is a rule as the oracle knows it.
 type plainRule struct {
 	absolute, percent int64
-	direction         safety.Direction
+	direction         config.Direction
 	warn, optional    bool
 	needs             plainCondition
 }
@@ -82,18 +83,18 @@ type plainRule struct {
 // plainCondition is a condition as the oracle knows it: an operator, numbers, and how they
 // are written. The zero plainCondition is none.
 type plainCondition struct {
-	operator safety.Operator
+	operator string
 	form     byte // n number, d date, b boolean
 	path     bool // in the arguments
 	of       []int64
 }
 
 func (d *dice) condition() plainCondition {
-	c := plainCondition{operator: safety.Operator(d.next(5)), form: "nnndb"[d.next(5)], path: d.next(3) == 1, of: []int64{d.int16()}}
+	c := plainCondition{operator: [...]string{"", atLeast, atMost, oneOf, equals}[d.next(5)], form: "nnndb"[d.next(5)], path: d.next(3) == 1, of: []int64{d.int16()}}
 	switch c.operator {
-	case safety.NoCondition:
+	case "":
 		return plainCondition{}
-	case safety.OneOf:
+	case oneOf:
 		c.of = append(c.of, d.int16(), 300)
 	}
 	return c
@@ -112,29 +113,23 @@ func (c plainCondition) written() any {
 			list = append(list, n&1 == 1)
 		}
 	}
-	if c.operator == safety.OneOf {
+	if c.operator == oneOf {
 		return list
 	}
 	return list[0]
 }
 
-func (c plainCondition) condition(name string) safety.Condition {
-	text, err := json.Marshal(c.written())
-	switch {
-	case err != nil:
-		panic(err)
-	case c.operator == safety.NoCondition:
-		return safety.Condition{}
-	case c.path:
-		return safety.Condition{Operator: c.operator, Path: "$." + name}
-	default:
-		return safety.Condition{Operator: c.operator, Literal: string(text)}
+// given gives a rule of the policy the condition.
+func (c plainCondition) given(d config.Drift, name string) config.Drift {
+	if c.path {
+		return conditioned(d, c.operator, "$."+name)
 	}
+	return conditioned(d, c.operator, c.written())
 }
 
 // met reports whether a value meets the condition, which is read as the latest value is.
 func (c plainCondition) met(latest, p plain) bool {
-	ordered := c.operator == safety.AtLeast || c.operator == safety.AtMost
+	ordered := c.operator == atLeast || c.operator == atMost
 	fits := map[byte]string{'n': "tnm", 'd': "td", 'b': "b"}[c.form]
 	if !strings.ContainsRune(fits, rune(latest.kind)) || ordered && (latest.kind == 't' || latest.kind == 'b') {
 		return false
@@ -144,7 +139,7 @@ func (c plainCondition) met(latest, p plain) bool {
 			n &= 1
 		}
 		same := p.kind == latest.kind && p.currency == latest.currency && !(latest.kind == 't' && c.form == 'd')
-		if same && (p.n == n || c.operator == safety.AtLeast && p.n > n || c.operator == safety.AtMost && p.n < n) {
+		if same && (p.n == n || c.operator == atLeast && p.n > n || c.operator == atMost && p.n < n) {
 			return true
 		}
 	}
@@ -153,18 +148,18 @@ func (c plainCondition) met(latest, p plain) bool {
 
 func (d *dice) rule() plainRule {
 	return plainRule{
-		absolute: int64(d.next(4)) * 50, percent: int64(d.next(4)) * 5, direction: safety.Direction(d.next(3)),
+		absolute: int64(d.next(4)) * 50, percent: int64(d.next(4)) * 5, direction: [...]config.Direction{config.Either, config.Rise, config.Fall}[d.next(3)],
 		warn: d.next(4) == 1, optional: d.next(3) == 1,
 	}
 }
 
-func (r plainRule) rule() safety.Rule {
-	out := safety.Rule{Drift: "changed", Severity: 0.5, Optional: r.optional}
-	if r.needs.operator == safety.NoCondition {
-		out.Direction, out.Tolerance = r.direction, safety.Tolerance{Absolute: float64(r.absolute), Percent: float64(r.percent)}
+func (r plainRule) rule() config.Drift {
+	out := config.Drift{Type: "changed", Optional: r.optional}
+	if r.needs.operator == "" {
+		out.Direction, out.Tolerance = r.direction, config.Tolerance{Absolute: float64(r.absolute), Percent: float64(r.percent)}
 	}
 	if r.warn {
-		out.Effect = safety.Warn
+		out.Effect = config.EffectWarn
 	}
 	return out
 }
@@ -181,16 +176,16 @@ func (r plainRule) holds(name string, seen, latest, now plain) (holds, counted b
 		return r.optional, false
 	case seen.kind != now.kind, seen.currency != now.currency && (seen.currency == "" || now.currency == ""):
 		return false, false
-	case (r.needs.operator == safety.AtLeast || r.needs.operator == safety.AtMost) && seen.currency != now.currency:
+	case (r.needs.operator == atLeast || r.needs.operator == atMost) && seen.currency != now.currency:
 		return false, false
 	case r.warn:
 		return true, true
 	case name == "availability" && now == plain{kind: 'b'}:
 		return false, true
-	case r.needs.operator != safety.NoCondition:
+	case r.needs.operator != "":
 		return r.needs.met(latest, now), true
 	}
-	free := ordered && (within || moved > 0 && r.direction == safety.Fall || moved < 0 && r.direction == safety.Rise)
+	free := ordered && (within || moved > 0 && r.direction == config.Fall || moved < 0 && r.direction == config.Rise)
 	return seen == now || free, true
 }
 
@@ -206,7 +201,7 @@ func proven(rules map[string]plainRule, seen map[string]plainSight, now map[stri
 	compared, shown := 0, false
 	for name, r := range rules {
 		read := seen[name].read
-		if r.needs.operator == safety.NoCondition {
+		if r.needs.operator == "" {
 			continue
 		}
 		if len(read) == 0 && !r.optional {
@@ -330,17 +325,14 @@ func FuzzCheckerAnswer(f *testing.F) {
 				delete(first.Attributes, name)
 			}
 		}
-		conditions, asks := map[string]safety.Rule{}, false
+		conditions, asks := map[string]config.Drift{}, false
 		args := map[string]any{}
 		for _, name := range names {
 			r := rules[name]
-			if r.needs = d.condition(); r.needs.operator == safety.NoCondition {
+			if r.needs = d.condition(); r.needs.operator == "" {
 				continue
 			}
-			rules[name], conditions[name] = r, r.rule()
-			rule := conditions[name]
-			rule.Condition = r.needs.condition(name)
-			conditions[name] = rule
+			rules[name], conditions[name] = r, r.needs.given(r.rule(), name)
 			if r.needs.path {
 				args[name], asks = r.needs.written(), true
 			}
@@ -375,10 +367,11 @@ func FuzzCheckerAnswer(f *testing.F) {
 		}
 		b := newBench(t, func(cfg *safety.GuardConfig) {
 			cfg.Checkers = map[string]safety.Checker{"Product": safety.CheckerFunc(check)}
+			cfg.Policy.Drift = map[string]config.Drift{}
 			for name, r := range rules {
-				cfg.Policy.Rules[name] = r.rule()
+				cfg.Policy.Drift[name] = r.rule()
 			}
-			cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Rules: conditions}}
+			cfg.Policy.Types = map[string]config.TypePolicy{"Product": {Drift: conditions}}
 		}, e)
 		if asks {
 			b.args, b.record.snap.Places = args, map[string][]string{e.Key: {"$"}}

@@ -12,18 +12,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
-)
-
-// Stage says on what occasion a check was made.
-type Stage string
-
-// The stages of a check.
-const (
-	StageAnswer  Stage = "answer"  // a person approved
-	StageExecute Stage = "execute" // the approved call is about to run
-	StageObserve Stage = "observe" // for the record only; nothing is blocked
-	StageCheck   Stage = "check"   // somebody asked how things stand
 )
 
 // AuthorizationRequest is the question to an [Authorizer].
@@ -33,7 +23,7 @@ type AuthorizationRequest struct {
 	// Identity is who answers, as the [IdentityFunc] of the guard names them; "" without one.
 	Identity string
 	// Session is the session the answer came through.
-	Session Session
+	Session record.Session
 	// Confirmed is the answer: true approves, false rejects.
 	Confirmed bool
 	// Peer says that another agent answers, not a person: see [Answer.Peer].
@@ -42,7 +32,7 @@ type AuthorizationRequest struct {
 
 // Authorizer says who answers and whether they may. An error or an empty approver
 // refuses the answer and leaves the request as it is; so does a panic, and an
-// Authorize that takes longer than Policy.Timeout. It is called concurrently.
+// Authorize that takes longer than [config.Guard.CheckTimeout]. It is called concurrently.
 //
 // An approver is named as the [IdentityFunc] names requesters, or without one as the users of
 // sessions are named: else nobody can see that somebody approves a request of their own.
@@ -70,8 +60,9 @@ type GuardConfig struct {
 	// Checkers has the checker of each entity type. An entity of a type without
 	// one fails its check.
 	Checkers map[string]Checker
-	// Policy is required; see [NewPolicy].
-	Policy Policy
+	// Policy says what counts as a change, and what has to be checked. What it leaves out has its
+	// default, and so has the zero Policy.
+	Policy config.Guard
 	// Identity says who asks and who answers. It is optional. Without one, the requester is the
 	// user of the session, and nothing authenticates them. With one, an answer without an
 	// identity is refused.
@@ -80,15 +71,8 @@ type GuardConfig struct {
 	// Identity as well, the user of the session is the approver and may approve, although the
 	// same user asked and nothing shows who that is; a peer may not.
 	Authorizer Authorizer
-	// SelfApproval lets an approver that the Authorizer or the Identity names approve a request of
-	// their own. Without both it means nothing.
-	SelfApproval bool
 	// Now is the clock. Default [time.Now].
 	Now func() time.Time
-	// OnReport, if set, is called with every report before anything follows from
-	// it. It is called concurrently and must not block. If it panics, the
-	// operation fails.
-	OnReport func(Report, Stage)
 }
 
 // Guard decides whether an approved call may run. It keeps no state of its own:
@@ -100,13 +84,13 @@ type Guard struct {
 	evidence   Evidence
 	checkers   map[string]Checker
 	policy     rulebook
-	version    string
 	identity   IdentityFunc
 	authorizer Authorizer
-	// selfApproval lets the requester approve.
-	selfApproval bool
-	clock        func() time.Time
-	onReport     func(Report, Stage)
+	clock      func() time.Time
+	// parallel is how many entities are checked at a time.
+	parallel int
+	// onReport hears of every report before anything follows from it. Tests set it.
+	onReport func(Report)
 }
 
 // NewGuard returns a guard, or an error that names what is missing or wrong in the
@@ -124,14 +108,14 @@ func NewGuard(cfg GuardConfig) (*Guard, error) {
 			errs = append(errs, fmt.Errorf("safety guard: the checker of %q is nil", typ))
 		}
 	}
-	if err := errors.Join(append(errs, cfg.Policy.Validate())...); err != nil {
+	policy, err := compile(cfg.Policy)
+	errs = append(errs, err, config.Config{Guard: cfg.Policy}.Check(Check))
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	policy := cfg.Policy.clone().rulebook()
 	g := &Guard{
 		ledger: cfg.Ledger, evidence: cfg.Evidence, checkers: maps.Clone(cfg.Checkers),
-		policy: policy, version: policy.Version(),
-		identity: cfg.Identity, authorizer: cfg.Authorizer, selfApproval: cfg.SelfApproval, clock: cfg.Now, onReport: cfg.OnReport,
+		policy: policy, identity: cfg.Identity, authorizer: cfg.Authorizer, clock: cfg.Now, parallel: parallel,
 	}
 	if g.clock == nil {
 		g.clock = time.Now
@@ -166,8 +150,8 @@ func rescueReport(r *Report, err *error) {
 }
 
 // collect reads the record.
-func (g *Guard) collect(ctx context.Context, s Session, d record.Decision) (Snapshot, error) {
-	snap, err := bounded(ctx, g.policy.Deadline, func(ctx context.Context) (Snapshot, error) {
+func (g *Guard) collect(ctx context.Context, s record.Session, d record.Decision) (Snapshot, error) {
+	snap, err := bounded(ctx, g.policy.CheckDeadline, func(ctx context.Context) (Snapshot, error) {
 		return g.evidence.Collect(ctx, s, d)
 	})
 	if err != nil {
@@ -175,12 +159,6 @@ func (g *Guard) collect(ctx context.Context, s Session, d record.Decision) (Snap
 	}
 	snap.Entities = cloneEntities(snap.Entities)
 	return snap, nil
-}
-
-func (g *Guard) announce(r Report, stage Stage) {
-	if g.onReport != nil {
-		g.onReport(r, stage)
-	}
 }
 
 // randomID returns 128 random bits in hexadecimal.

@@ -6,12 +6,14 @@ package safety
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // IdentityFunc returns the name of the authenticated person, or program, that a context belongs to.
@@ -27,7 +29,7 @@ func (g *Guard) who(ctx context.Context) (string, error) {
 	if g.identity == nil {
 		return "", errNobody
 	}
-	name, err := bounded(ctx, g.policy.Timeout, g.identity)
+	name, err := bounded(ctx, g.policy.CheckTimeout, g.identity)
 	if err == nil && identity(name) == "" {
 		err = errNobody
 	}
@@ -36,7 +38,7 @@ func (g *Guard) who(ctx context.Context) (string, error) {
 
 // requester returns who asks. If nothing authenticates them, it is the user of the session, who is
 // the word of a client.
-func (g *Guard) requester(ctx context.Context, s Session) (name string, authenticated bool) {
+func (g *Guard) requester(ctx context.Context, s record.Session) (name string, authenticated bool) {
 	if name, err := g.who(ctx); err == nil {
 		return name, true
 	}
@@ -57,3 +59,8 @@ func identity(name string) string {
 
 // same reports whether two names are those of one person. Names that are empty are nobody's.
 func same(a, b string) bool { return identity(a) != "" && identity(a) == identity(b) }
+
+// has reports whether a list of people names somebody.
+func has(people []string, who string) bool {
+	return slices.ContainsFunc(people, func(name string) bool { return same(name, who) })
+}

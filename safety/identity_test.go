@@ -156,7 +156,7 @@ func TestWhoMayApprove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, confirmed := range []bool{true, false} {
 				b := newBench(t, func(cfg *safety.GuardConfig) {
-					cfg.Authorizer, cfg.SelfApproval = tt.authorizer, tt.self
+					cfg.Authorizer, cfg.Policy.SelfApproval = tt.authorizer, tt.self
 					if tt.asker != "" {
 						cfg.Identity = known
 					}

@@ -6,13 +6,16 @@ package safety
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The verdict follows from the parts of a report alone: one part out of order is
@@ -20,7 +23,7 @@ import (
 func TestVerdictIsDerived(t *testing.T) {
 	sound := func() Report {
 		return Report{
-			session: Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0),
+			session: record.Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0),
 			total: 1, results: []EntityResult{{Outcome: EntityUnchanged}},
 		}
 	}
@@ -44,7 +47,7 @@ func TestVerdictIsDerived(t *testing.T) {
 		"a failed result":          {CheckFailed, func(r *Report) { r.results[0].Outcome = EntityFailed }},
 		"an unknown result":        {CheckFailed, func(r *Report) { r.results[0].Outcome = 99 }},
 		"a skipped result":         {CheckFailed, func(r *Report) { r.results[0].Outcome = EntitySkipped }},
-		"alert with an odd effect": {Drift, func(r *Report) { r.alerts = []Alert{{Effect: 99}} }},
+		"alert with an odd effect": {Drift, func(r *Report) { r.alerts = []Alert{{Effect: "odd"}} }},
 		"a warned result among failed": {CheckFailed, func(r *Report) {
 			r.total, r.results = 2, []EntityResult{{Outcome: EntityWarned}, {}}
 		}},
@@ -59,7 +62,7 @@ func TestVerdictIsDerived(t *testing.T) {
 		}
 	}
 	for name, enrich := range map[string]func(*Report){
-		"a warning":       func(r *Report) { r.alerts = []Alert{{Effect: Warn}} },
+		"a warning":       func(r *Report) { r.alerts = []Alert{{Effect: config.EffectWarn}} },
 		"a warned result": func(r *Report) { r.results[0].Outcome = EntityWarned },
 		"one skipped":     func(r *Report) { r.total, r.results = 2, append(r.results, EntityResult{Outcome: EntitySkipped}) },
 	} {
@@ -71,13 +74,32 @@ func TestVerdictIsDerived(t *testing.T) {
 	}
 }
 
-// What cannot happen to a policy that was validated still denies.
+// What cannot happen to a policy that was checked still denies.
 func TestUnknownValuesAreStrict(t *testing.T) {
-	if got := nameOf(effectNames, Effect(9)); got != "block" {
-		t.Errorf("an unknown effect is %q", got)
+	for name, g := range map[string]config.Guard{
+		"zero": {},
+		"odd":  {Require: "x", Types: map[string]config.TypePolicy{"T": {Unseen: "x"}}, Drift: map[string]config.Drift{"*": {Effect: "x", Direction: "x"}}},
+	} {
+		b, err := compile(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "zero" {
+			b = rulebook{}
+		}
+		r := b.rule("T", "a")
+		if !(Alert{Effect: r.Effect}).blocks() || r.covers(entity.Bool(true), entity.Bool(false)) {
+			t.Errorf("%s: an attribute may change", name)
+		}
+		if !b.requires(entity.Canonical{}, false) || b.approvals("t").Approvers != 1 || b.Types["T"].Unseen == config.UnseenAllow || b.Types["T"].Optional {
+			t.Errorf("%s: the policy is not the strictest", name)
+		}
 	}
-	if (rulebook{}).rule("T", "a").Effect != Block {
-		t.Error("an attribute without a rule warns")
+	if b := (rulebook{}); b.minConfidence("T") != 1 || b.maxAge("T") != 0 || b.lasts(nil) != 0 {
+		t.Error("the zero policy believes something")
+	}
+	if _, err := compile(config.Guard{Budgets: []config.Budget{{Severity: new(math.NaN())}}}); err == nil {
+		t.Error("a policy without a digest is made")
 	}
 	var s sum
 	if _, err := s.value(); err == nil {
@@ -89,7 +111,7 @@ func TestUnknownValuesAreStrict(t *testing.T) {
 func TestDown(t *testing.T) {
 	failing := func() Report {
 		return Report{
-			session: Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0), total: 1,
+			session: record.Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0), total: 1,
 			results: []EntityResult{{Outcome: EntityFailed}}, failures: []Failure{{EntityType: "T", Entity: "e", Reason: ReasonSourceDown}},
 		}
 	}

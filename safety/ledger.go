@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"time"
 )
@@ -79,7 +80,7 @@ type Query struct {
 	// ID selects one, of any session.
 	ID string
 	// Session selects those of a session.
-	Session Session
+	Session record.Session
 	// ConfirmationID, Tool and ArgsDigest select among those of the session: the one with a
 	// confirmation, those for a tool, and for arguments with the digest.
 	ConfirmationID   string
@@ -91,7 +92,7 @@ type Query struct {
 // Selects reports whether q selects a. It is for implementations.
 func (q *Query) Selects(a *Approval) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
-	return (q.ID != "" || q.Session != Session{}) && is(q.ID, a.ID) && (q.Session == Session{} || q.Session == a.Session) &&
+	return (q.ID != "" || q.Session != record.Session{}) && is(q.ID, a.ID) && (q.Session == record.Session{} || q.Session == a.Session) &&
 		is(q.ConfirmationID, a.ConfirmationID) && is(q.Tool, a.Tool) && is(q.ArgsDigest, a.ArgsDigest)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -28,7 +29,7 @@ func TestLifecycle(t *testing.T) {
 		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1",
 		ArgsDigest: a.ArgsDigest, Args: []byte(`{"campaign":"summer","total":200000}`),
 		Entities: []entity.Canonical{yahoo, strava, budget}, Fingerprint: safety.Fingerprint([]entity.Canonical{budget, strava, yahoo}),
-		PolicyVersion: safety.DefaultPolicy().Version(), Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
+		PolicyVersion: safety.VersionOf(config.Guard{}), Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		Requester: "ana", Approvers: 1, RequestedAt: epoch, ExpiresAt: epoch.Add(7 * 24 * time.Hour), State: safety.StatePending, UpdatedAt: epoch,
 	}
 	if diff := cmp.Diff(want, a); diff != "" {
@@ -75,8 +76,8 @@ func TestLifecycle(t *testing.T) {
 	if err := p.Done(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := []safety.Stage{safety.StageAnswer, safety.StageExecute}; !slices.Equal(b.stages, want) {
-		t.Errorf("reports at %v, want %v", b.stages, want)
+	if len(b.reports) != 2 {
+		t.Errorf("%d reports, want one at the answer and one before the call", len(b.reports))
 	}
 	asked := record.Decision{Node: "node-1", Answer: "answer-1", Run: "run-1", After: "after-1", Tool: "provision_campaign", Args: `{"campaign":"summer","total":200000}`}
 	checked := asked
@@ -219,8 +220,8 @@ func TestCheckLooksAtTheOpenApproval(t *testing.T) {
 	if r.ApprovalID() != a.ID || r.TotalEntities() != 2 || !r.Entities()[1].Unseen {
 		t.Errorf("report of approval %q with %d entities", r.ApprovalID(), r.TotalEntities())
 	}
-	if b.state() != safety.StatePending || b.stages[0] != safety.StageCheck {
-		t.Errorf("Check left the approval %s, stage %s", b.state(), b.stages[0])
+	if b.state() != safety.StatePending {
+		t.Errorf("Check left the approval %s", b.state())
 	}
 	b.answer(false)
 	if r := b.check(); r.ApprovalID() != "" {
@@ -239,8 +240,8 @@ func TestObserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDrift(t, r, safety.PriceChanged)
-	if b.state() != safety.StatePending || b.stages[0] != safety.StageObserve {
-		t.Errorf("Observe left the approval %s, stage %s", b.state(), b.stages[0])
+	if b.state() != safety.StatePending {
+		t.Errorf("Observe left the approval %s", b.state())
 	}
 	other := nike
 	other.User = "bob"
@@ -256,7 +257,7 @@ func TestPermitIsForOneCall(t *testing.T) {
 		code  string
 		spoil func(*safety.Execution)
 	}{
-		"no session":         {safety.CodeInvalid, func(e *safety.Execution) { e.Session = safety.Session{} }},
+		"no session":         {safety.CodeInvalid, func(e *safety.Execution) { e.Session = record.Session{} }},
 		"no approval":        {safety.CodeInvalid, func(e *safety.Execution) { e.ApprovalID = "" }},
 		"no call":            {safety.CodeInvalid, func(e *safety.Execution) { e.CallID = "" }},
 		"no tool":            {safety.CodeInvalid, func(e *safety.Execution) { e.Tool = "" }},
@@ -431,7 +432,7 @@ func TestResolveRefuses(t *testing.T) {
 		spoil func(*safety.Resolution)
 		found bool // whether anything was looked for
 	}{
-		"no session":      {func(r *safety.Resolution) { r.Session = safety.Session{} }, false},
+		"no session":      {func(r *safety.Resolution) { r.Session = record.Session{} }, false},
 		"no approval":     {func(r *safety.Resolution) { r.ApprovalID = "" }, false},
 		"nobody":          {func(r *safety.Resolution) { r.Who = "" }, false},
 		"a blank name":    {func(r *safety.Resolution) { r.Who = " \n" }, false},
@@ -454,7 +455,7 @@ func TestResolveRefuses(t *testing.T) {
 func TestPreconditions(t *testing.T) {
 	audience := thing("Targeting", "Athletes", values{"reach": number(1)})
 	b := newBench(t, all(
-		ofType("Targeting", safety.TypePolicy{Optional: true}),
+		ofType("Targeting", config.TypePolicy{Optional: true}),
 		checking("Targeting", answer(safety.State{Attributes: audience.Attributes, AsOf: epoch, Version: `"9"`}, errors.New("beside a failure"))),
 	), yahoo, strava, budget, audience)
 	revise := func(e entity.Canonical, version string) {

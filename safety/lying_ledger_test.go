@@ -217,31 +217,6 @@ func TestTransitionsNameTheirConditions(t *testing.T) {
 	}
 }
 
-// A report that somebody panics over permits nothing.
-func TestPanickingOnReport(t *testing.T) {
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.OnReport = func(safety.Report, safety.Stage) { panic("boom") }
-	}, strava)
-	a := b.ask()
-	if r, err := b.guard.Check(t.Context(), nike); err == nil || r.ID() != "" {
-		t.Errorf("Check: %v", err)
-	}
-	if r, err := b.guard.Observe(t.Context(), nike, a.ID); err == nil || r.ID() != "" {
-		t.Errorf("Observe: %v", err)
-	}
-	out, err := b.guard.Answer(t.Context(), yes)
-	if err == nil {
-		t.Error("Answer: no error")
-	}
-	b.wantOutcome(out, safety.CodeInternal, safety.StatePending)
-	b.approvedAnyway()
-	p, _, err := b.permit()
-	wantRefusal(t, err, safety.CodeInternal)
-	if p != nil || b.state() != safety.StateApproved {
-		t.Errorf("permit %v, state %s", p, b.state())
-	}
-}
-
 // approvedAnyway approves the pending request in the ledger.
 func (b *bench) approvedAnyway() {
 	b.t.Helper()

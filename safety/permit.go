@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,7 +17,7 @@ import (
 // Execution is one attempt to carry out an approved call.
 type Execution struct {
 	// Session, CallID, Tool and ApprovalID must match the approval.
-	Session    Session
+	Session    record.Session
 	ApprovalID string
 	CallID     string
 	Tool       string
@@ -66,7 +67,7 @@ const (
 // Permit checks an approved call once more. If nothing has changed, or two people have overridden
 // that sources are down ([Answer.Override]), it permits the call once. The
 // approval must have this session, call, tool and arguments, and must be approved and in time. The
-// permit ends Policy.MaxAge after the check began, and never after the approval. Drift blocks the
+// permit ends [config.Guard.CheckAge] after the check began, and never after the approval. Drift blocks the
 // approval for good. After a check that failed, the approval may be tried again.
 //
 // On any error there is no permit, and the error is a *[Refusal]. The report is that of the check;
@@ -88,7 +89,6 @@ func (g *Guard) Permit(ctx context.Context, e Execution) (p *Permit, r Report, e
 	if r, err = g.checkApproval(ctx, a); err != nil {
 		return nil, r, refuse(CodeClock, e, r, err, "the clock cannot be trusted")
 	}
-	g.announce(r, StageExecute)
 	switch r.Verdict() {
 	case Safe:
 		return g.issue(ctx, a, e, digest, r)
@@ -114,7 +114,7 @@ func (g *Guard) overriders(a Approval, r Report) []string {
 	if !only {
 		return nil
 	}
-	may := g.policy.approvalOf(a.Tool).Override
+	may := g.policy.approvals(a.Tool).Override
 	return slices.DeleteFunc(a.overrides(unchecked), func(who string) bool { return !has(may, who) })
 }
 

@@ -4,242 +4,186 @@
 package safety
 
 import (
-	"errors"
-	"fmt"
+	"encoding/json"
 	"maps"
-	"regexp"
+	"reflect"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-// An attribute with a meaning of its own, as [Exists] has one: an answer that it is false
-// is an alert whether or not it was seen.
-const availability = "availability"
-
-// TypePolicy is the policy for the entities of one type. The zero value adds nothing to the general
-// policy.
-type TypePolicy struct {
-	// Rules holds rules per attribute, as [Policy.Rules]. A rule that names an
-	// attribute wins over one under [config.Other], wherever either stands; of two with
-	// the same key, the one here wins.
-	Rules map[string]Rule
-	// Optional lets a check pass although entities of this type have no checker or fail their
-	// check. They are then listed as skipped, with the reason. A change that is found counts all
-	// the same. A check that compared nothing at all fails.
-	Optional bool
-	// MaxAge is the greatest age of an answer about these entities when a check starts. A MaxAge
-	// below that of the policy also ends the permit earlier. Default: the MaxAge of the policy.
-	MaxAge time.Duration
-	// MinConfidence is the floor of the confidence of these entities. Nil means
-	// that of the policy.
-	MinConfidence *float64
-	// Unseen decides about entities of this type that no result on record has shown. Default: their
-	// check fails.
-	Unseen Unseen
-}
-
-// Unseen decides about an entity, or an attribute, that is only claimed: the arguments of a call, a
-// person or a model name it, and no result shows it.
-type Unseen uint8
-
-// What comes of claims. The zero value denies.
 const (
-	UnseenDeny Unseen = iota
-	// UnseenAllow compares what the arguments of the action say with the world, as if it
-	// had been read. The report says so.
-	UnseenAllow
+	// availability is an attribute with a meaning of its own, as [Exists] has one: an answer that it
+	// is false is an alert whether or not it was seen.
+	availability = "availability"
+	// clockSkew is how far ahead of ours a clock that names a time may be.
+	clockSkew = 2 * time.Second
+	// parallel is how many entities are checked at a time.
+	parallel = 8
 )
 
-var unseenNames = []string{UnseenDeny: "deny", UnseenAllow: "allow"}
-
-// String returns "allow" or, for every other value, "deny".
-func (u Unseen) String() string { return nameOf(unseenNames, u) }
-
-// Policy defines a change, the entities that have to be unchanged, and the time that each step may
-// take or stay valid. [NewPolicy] makes it from a configuration; the zero Policy is not valid.
-type Policy struct {
-	// Rules holds one rule for each attribute, and under [config.Other] the rule of all other
-	// attributes. Attributes without a rule keep their default, see [config.Guard.Drift].
-	Rules map[string]Rule
-	// Types holds what is different for the entities of a type.
-	Types map[string]TypePolicy
-	// Require says which entities have to be checked. Default: everything that
-	// was recorded before the decision.
-	Require Requirement
-	// Listed are the entity types that are required with [RequireListed]; it must
-	// be empty otherwise.
-	Listed []string
-	// Budgets are the rules for the present cost of a plan.
-	Budgets []BudgetRule
-	// Approvals are the rules for who has to approve. A tool without a rule needs one person.
-	Approvals []ApprovalRule
-	// MaxAge is how old an answer may be when a check starts, and how long after
-	// its start a check permits.
-	MaxAge time.Duration
-	// ClockSkew is how far ahead of ours a clock that names a time may be.
-	ClockSkew time.Duration
-	// Timeout is for the check of one entity.
-	Timeout time.Duration
-	// Deadline is for the whole check.
-	Deadline time.Duration
-	// Parallel is how many entities are checked at a time.
-	Parallel int
-	// MinConfidence is the floor below which an entity fails its check, between
-	// 0 and 1.
-	MinConfidence float64
-	// RequestLifetime is how long a request may wait for its answer and its
-	// execution.
-	RequestLifetime time.Duration
+// rulebook is a guard of the configuration, compiled once: every default is written out, and each
+// attribute has its rule. The zero rulebook denies.
+type rulebook struct {
+	config.Guard
+	// rules has the rules by type and attribute; under "" are those of every type.
+	rules map[string]map[string]rule
+	// version is a digest of everything that decides.
+	version string
 }
 
-const maxParallel = 1024
-
-var driftName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-
-// Validate reports everything that is wrong with the policy, naming the fields.
-func (p Policy) Validate() error {
-	var errs []error
-	positive := func(name string, d time.Duration) {
-		if d <= 0 {
-			errs = append(errs, fmt.Errorf("%s is %v: it must be positive (start from NewPolicy)", name, d))
-		}
-	}
-	positive("MaxAge", p.MaxAge)
-	positive("Timeout", p.Timeout)
-	positive("Deadline", p.Deadline)
-	positive("RequestLifetime", p.RequestLifetime)
-	if p.ClockSkew < 0 {
-		errs = append(errs, fmt.Errorf("ClockSkew is %v: it must not be negative", p.ClockSkew))
-	}
-	if p.Parallel < 1 || p.Parallel > maxParallel {
-		errs = append(errs, fmt.Errorf("Parallel is %d: it must be between 1 and %d", p.Parallel, maxParallel))
-	}
-	if !fraction(p.MinConfidence) {
-		errs = append(errs, fmt.Errorf("MinConfidence is %v: it must be between 0 and 1", p.MinConfidence))
-	}
-	rules := func(of string, rules map[string]Rule) {
-		for _, name := range slices.Sorted(maps.Keys(rules)) {
-			if err := rules[name].validate(); err != nil {
-				errs = append(errs, fmt.Errorf("%srule %q: %w", of, name, err))
-			}
-			if rules[name].Condition != (Condition{}) && (of == "" || name == config.Other) {
-				errs = append(errs, fmt.Errorf("%srule %q: a condition is for one attribute of one type: put it into the Rules of a TypePolicy, under the name of the attribute", of, name))
-			}
-		}
-	}
-	rules("", p.Rules)
-	for _, typ := range slices.Sorted(maps.Keys(p.Types)) {
-		t := p.Types[typ]
-		of := fmt.Sprintf("type %q: ", typ)
-		if typ == "" {
-			errs = append(errs, fmt.Errorf("%sa type has a name", of))
-		}
-		if t.MaxAge < 0 {
-			errs = append(errs, fmt.Errorf("%sMaxAge is %v: it must not be negative", of, t.MaxAge))
-		}
-		if t.MinConfidence != nil && !fraction(*t.MinConfidence) {
-			errs = append(errs, fmt.Errorf("%sMinConfidence is %v: it must be between 0 and 1", of, *t.MinConfidence))
-		}
-		if int(t.Unseen) >= len(unseenNames) {
-			errs = append(errs, fmt.Errorf("%sUnseen is %d: use UnseenDeny or UnseenAllow", of, uint8(t.Unseen)))
-		}
-		rules(of, t.Rules)
-	}
-	errs = append(errs, p.validateRequirement(), p.validateBudgets(), p.validateApprovals())
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("safety policy: %w", err)
-	}
-	return nil
-}
-
-// Version returns a digest of the whole policy, 64 hexadecimal digits. An approval asked under one
-// version is not carried out under another. Policies with the same meaning have the same version,
-// for example if one spells out a default that the other leaves out. A policy that is not valid has
-// the version "".
-func (p Policy) Version() string {
-	if p.Validate() != nil {
-		return ""
-	}
-	fields := []string{
-		"policy v3", p.MaxAge.String(), p.ClockSkew.String(), p.Timeout.String(), p.Deadline.String(),
-		strconv.Itoa(p.Parallel), decimalText(p.MinConfidence), p.RequestLifetime.String(), p.Require.String(),
-	}
-	listed := slices.Compact(slices.Sorted(slices.Values(p.Listed)))
-	for _, part := range [][]string{listed, p.ruleFields(), p.budgetFields()} {
-		fields = append(fields, strconv.Itoa(len(part)))
-		fields = append(fields, part...)
-	}
-	// Without rules they are no part, as in versions that had none.
-	return digest(append(fields, p.approvalFields()...)...)
-}
-
-// ruleFields writes what the rules come to: of the policy what differs from the rule
-// of all other attributes, of each type what differs from the policy.
-func (p Policy) ruleFields() []string {
-	b := p.rulebook()
-	names := maps.Clone(b.base)
-	for _, t := range p.Types {
-		maps.Copy(names, t.Rules)
-	}
-	sorted := slices.Sorted(maps.Keys(names))
-
-	other := b.base[config.Other]
-	fields := append([]string{"rule", "", config.Other}, other.fields()...)
-	for _, name := range sorted {
-		if r := b.rule("", name); r != other {
-			fields = append(append(fields, "rule", "", name), r.fields()...)
-		}
-	}
-	for _, typ := range slices.Sorted(maps.Keys(p.Types)) {
-		ofOther := b.rule(typ, config.Other)
-		if ofOther != other {
-			fields = append(append(fields, "rule", typ, config.Other), ofOther.fields()...)
-		}
-		for _, name := range sorted {
-			// The fields written so far would give a reader this rule.
-			expected := ofOther
-			if r := b.rule("", name); r != other {
-				expected = r
-			}
-			if r := b.rule(typ, name); r != expected {
-				fields = append(append(fields, "rule", typ, name), r.fields()...)
-			}
-		}
-		if t := p.Types[typ]; t.Optional {
-			fields = append(fields, "optional", typ)
-		}
-		if u := p.Types[typ].Unseen; u != UnseenDeny {
-			fields = append(fields, "unseen", typ, u.String())
-		}
-		if d := p.maxAge(typ); d != p.MaxAge {
-			fields = append(fields, "max age", typ, d.String())
-		}
-		if f := p.minConfidence(typ); f != p.MinConfidence {
-			fields = append(fields, "min confidence", typ, decimalText(f))
-		}
-	}
-	return fields
-}
-
-// clone returns a copy that shares nothing with p.
-func (p Policy) clone() Policy {
-	p.Rules = maps.Clone(p.Rules)
-	p.Types = maps.Clone(p.Types)
-	for typ, t := range p.Types {
-		t.Rules = maps.Clone(t.Rules)
+// compile returns the rulebook of a guard. It shares nothing with g that a caller could change. Of
+// faults it reports only those that leave the version undefined: see [NewGuard].
+func compile(g config.Guard) (rulebook, error) {
+	g = config.Config{Guard: g}.WithDefaults().Guard
+	g.MinConfidence = new(*g.MinConfidence)
+	g.Listed = slices.Clone(g.Listed)
+	b := rulebook{Guard: g, rules: map[string]map[string]rule{"": compileRules(g.Drift)}}
+	for name, t := range g.Types {
 		if t.MinConfidence != nil {
 			t.MinConfidence = new(*t.MinConfidence)
 		}
-		p.Types[typ] = t
+		g.Types[name] = t
+		b.rules[name] = compileRules(t.Drift)
 	}
-	p.Listed = slices.Clone(p.Listed)
-	p.Budgets = slices.Clone(p.Budgets)
-	p.Approvals = slices.Clone(p.Approvals)
-	for i, r := range p.Approvals {
-		p.Approvals[i].Override = slices.Clone(r.Override)
+	for i := range g.Budgets {
+		g.Budgets[i].Severity = new(*g.Budgets[i].Severity)
 	}
-	return p
+	normal, err := json.Marshal(b.normal())
+	b.version = digest("policy v4", clockSkew.String(), string(normal))
+	return b, err
+}
+
+func compileRules(drift map[string]config.Drift) map[string]rule {
+	rules := make(map[string]rule, len(drift))
+	for attribute, d := range drift {
+		r := rule{Drift: d, severity: *d.Severity}
+		for _, o := range d.Operands() { // one at the most
+			r.condition, _ = conditionOf(o)
+		}
+		rules[attribute] = r
+	}
+	return rules
+}
+
+// rule returns the rule of an attribute for entities of a type. A rule with the name of the
+// attribute comes before the rule for all others, and a rule of the type before one of the guard.
+func (b rulebook) rule(typ, attribute string) rule {
+	for _, name := range [...]string{attribute, config.Other} {
+		for _, of := range [...]string{typ, ""} {
+			if r, ok := b.rules[of][name]; ok {
+				return r
+			}
+		}
+	}
+	return rule{} // only of the zero rulebook
+}
+
+// maxAge returns how old an answer about entities of a type may be.
+func (b rulebook) maxAge(typ string) time.Duration {
+	if d := b.Types[typ].MaxAge; d > 0 {
+		return d
+	}
+	return b.CheckAge
+}
+
+// minConfidence returns the floor of the confidence of entities of a type.
+func (b rulebook) minConfidence(typ string) float64 {
+	for _, f := range [...]*float64{b.Types[typ].MinConfidence, b.MinConfidence} {
+		if f != nil {
+			return *f
+		}
+	}
+	return 1 // only of the zero rulebook
+}
+
+// lasts returns how long a check with these results permits: no longer than the
+// youngest answer has to be.
+func (b rulebook) lasts(results []EntityResult) time.Duration {
+	d := b.CheckAge
+	for _, r := range results {
+		d = min(d, b.maxAge(r.Type))
+	}
+	return d
+}
+
+// approvals returns what the entries of [config.Guard.Approvals] together say of a tool.
+func (b rulebook) approvals(tool string) config.Approvals {
+	sum, entries := config.Approvals{Approvers: 1}, 0
+	for _, pattern := range slices.Sorted(maps.Keys(b.Approvals)) {
+		if !text.MatchName(pattern, tool) {
+			continue
+		}
+		a := b.Approvals[pattern]
+		sum.Approvers = max(sum.Approvers, a.Approvers)
+		if entries++; entries == 1 {
+			sum.Override = slices.Clone(a.Override)
+			continue
+		}
+		sum.Override = slices.DeleteFunc(sum.Override, func(who string) bool { return !has(a.Override, who) })
+	}
+	return sum
+}
+
+// normal returns the guard in a form that all guards with the same meaning share. Mode, Tools, Inputs
+// and Unguarded are not part of it: by them the gate chooses the calls that are decided about. Nor is
+// SelfApproval: who may approve is up to the process that gets the answer, as its Authorizer is.
+func (b rulebook) normal() config.Guard {
+	g := b.Guard
+	g.Mode, g.Tools, g.Inputs, g.Unguarded, g.SelfApproval = "", nil, nil, "", false
+	g.Listed = slices.Sorted(slices.Values(g.Listed))
+	g.Drift = b.normalRules("")
+	g.Types = make(map[string]config.TypePolicy)
+	for name, t := range b.Types {
+		if t.Drift = b.normalRules(name); reflect.DeepEqual(t.Drift, g.Drift) {
+			t.Drift = nil
+		}
+		if b.maxAge(name) == b.CheckAge {
+			t.MaxAge = 0
+		}
+		if b.minConfidence(name) == b.minConfidence("") {
+			t.MinConfidence = nil
+		}
+		if t.Unseen != config.UnseenAllow {
+			t.Unseen = ""
+		}
+		if !reflect.DeepEqual(t, config.TypePolicy{}) {
+			g.Types[name] = t
+		}
+	}
+	g.Approvals = make(map[string]config.Approvals)
+	for pattern, a := range b.Approvals {
+		people := make([]string, len(a.Override))
+		for i, who := range a.Override {
+			people[i] = identity(who)
+		}
+		slices.Sort(people)
+		if a.Override = people; a.Approvers > 1 || len(people) > 0 {
+			g.Approvals[pattern] = a
+		}
+	}
+	g.Budgets = slices.Clone(g.Budgets)
+	written := func(b config.Budget) string {
+		line, _ := json.Marshal(b) // compile reports an error
+		return string(line)
+	}
+	slices.SortFunc(g.Budgets, func(x, y config.Budget) int { return strings.Compare(written(x), written(y)) })
+	return g
+}
+
+// normalRules returns the rules of a type, without those that are like the rule of all others.
+func (b rulebook) normalRules(typ string) map[string]config.Drift {
+	other := b.rule(typ, config.Other).normal()
+	out := map[string]config.Drift{config.Other: other}
+	for _, of := range [...]string{typ, ""} {
+		for name := range b.rules[of] {
+			if d := b.rule(typ, name).normal(); !reflect.DeepEqual(d, other) {
+				out[name] = d
+			}
+		}
+	}
+	return out
 }

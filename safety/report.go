@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // EntityResult is the result of the check of one entity.
@@ -53,7 +54,7 @@ type EntityResult struct {
 type Report struct {
 	id          string
 	approvalID  string
-	session     Session
+	session     record.Session
 	fingerprint string
 	policy      string
 	started     time.Time
@@ -121,11 +122,11 @@ func (e EntityResult) compared() bool {
 
 // Alerts returns the changes that block, in the order of the entities; budgets that
 // are exceeded come last. The slice is the caller's.
-func (r Report) Alerts() []Alert { return selectAlerts(r.alerts, Block) }
+func (r Report) Alerts() []Alert { return selectAlerts(r.alerts, true) }
 
 // Warnings returns the changes that the policy only warns of, in the order of the
 // entities. They do not enter the verdict. The slice is the caller's.
-func (r Report) Warnings() []Alert { return selectAlerts(r.alerts, Warn) }
+func (r Report) Warnings() []Alert { return selectAlerts(r.alerts, false) }
 
 // Failures returns what failed: first what concerns the whole check, then the
 // entities in order. The slice is the caller's.
@@ -189,7 +190,7 @@ func (r Report) ID() string { return r.id }
 func (r Report) ApprovalID() string { return r.approvalID }
 
 // Session returns the session that was checked.
-func (r Report) Session() Session { return r.session }
+func (r Report) Session() record.Session { return r.session }
 
 // TotalEntities returns the number of entities that were looked at, whether or not
 // their check succeeded.
@@ -332,7 +333,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID            string           `json:"id"`
 		ApprovalID    string           `json:"approval_id,omitempty"`
-		Session       Session          `json:"session"`
+		Session       record.Session   `json:"session"`
 		Requester     *requester       `json:"requester,omitempty"`
 		Verdict       Verdict          `json:"verdict"`
 		SafeToApprove bool             `json:"safe_to_approve"`

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -228,7 +229,7 @@ func TestNewGuardRefuses(t *testing.T) {
 		"Ledger is nil":               func(cfg *safety.GuardConfig) { cfg.Ledger = nil },
 		"Evidence is nil":             func(cfg *safety.GuardConfig) { cfg.Evidence = nil },
 		`checker of "Product" is nil`: func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = nil },
-		"MaxAge":                      func(cfg *safety.GuardConfig) { cfg.Policy = safety.Policy{} },
+		"Guard.CheckAge: -1ns":        func(cfg *safety.GuardConfig) { cfg.Policy.CheckAge = -1 },
 	} {
 		cfg := newBench(t, nil, strava).cfg
 		spoil(&cfg)
@@ -337,7 +338,7 @@ func TestEveryCodeSaysWhatToDo(t *testing.T) {
 
 // A refusal has what only warns beside what blocks.
 func TestRefusalWarns(t *testing.T) {
-	b := newBench(t, ruled("price", safety.Rule{Effect: safety.Warn}), yahoo, strava).approved()
+	b := newBench(t, ruled("price", config.Drift{Effect: config.EffectWarn}), yahoo, strava).approved()
 	b.world.put(strava, "price", usd("$52,000"))
 	b.world.put(yahoo, "availability", entity.Bool(false))
 	_, _, err := b.permit()

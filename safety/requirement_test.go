@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -33,10 +34,10 @@ func TestRequire(t *testing.T) {
 		asked  string // shown to the approver
 		later  string // checked besides, of what was found later
 	}{
-		"everything":       {requiring(safety.RequireEverything), "line other audience earlier named", " late-line late-other"},
-		"named":            {requiring(safety.RequireNamed), "line", " late-line"},
-		"listed Targeting": {requiring(safety.RequireListed, "Targeting"), "line audience", " late-line"},
-		"listed Product":   {requiring(safety.RequireListed, "Product"), "line other earlier named", " late-line late-other"},
+		"everything":       {requiring(config.RequireEverything), "line other audience earlier named", " late-line late-other"},
+		"named":            {requiring(config.RequireNamed), "line", " late-line"},
+		"listed Targeting": {requiring(config.RequireListed, "Targeting"), "line audience", " late-line"},
+		"listed Product":   {requiring(config.RequireListed, "Product"), "line other earlier named", " late-line late-other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, test.change, line, other, audience, earlier, named)
@@ -72,8 +73,8 @@ func TestRequireNothingFound(t *testing.T) {
 		change func(*safety.GuardConfig)
 		want   string
 	}{
-		{requiring(safety.RequireNamed), "no_entities: ... the arguments of provision_campaign name no entity: add a rule with in: action..."},
-		{requiring(safety.RequireListed, "Room"), `no_entities: ... none of the listed types ["Room"] was found...`},
+		{requiring(config.RequireNamed), "no_entities: ... the arguments of provision_campaign name no entity: add a rule with in: action..."},
+		{requiring(config.RequireListed, "Room"), `no_entities: ... none of the listed types ["Room"] was found...`},
 	} {
 		b := newBench(t, test.change, strava)
 		b.ask()
@@ -94,12 +95,12 @@ func TestListedTypeWithoutAnEntity(t *testing.T) {
 	}{
 		{[]string{"Product"}, []entity.Canonical{strava, budget}, nil},
 		{[]string{"Product", "Budget"}, []entity.Canonical{strava, budget}, nil},
-		{[]string{"Product", "Room", "Room", "Flight"}, []entity.Canonical{strava, budget},
+		{[]string{"Product", "Room", "Flight"}, []entity.Canonical{strava, budget},
 			[]string{`no_entities: "Flight" is a listed type, and nothing of it was found`, `no_entities: "Room" is a listed type, and nothing of it was found`}},
 		{[]string{"Room"}, []entity.Canonical{strava}, []string{`no_entities: the arguments of provision_campaign name no entity, and none of the listed types ["Room"] was found...`}},
 		{[]string{"Product"}, []entity.Canonical{bought("Budget", "b", budget.Attributes, nil)}, []string{`no_entities: "Product" is a listed type ...`}},
 	} {
-		b := newBench(t, requiring(safety.RequireListed, test.listed...), test.seen...)
+		b := newBench(t, requiring(config.RequireListed, test.listed...), test.seen...)
 		b.ask()
 		said(t, b.check(), test.want...)
 	}
@@ -109,7 +110,7 @@ func TestListedTypeWithoutAnEntity(t *testing.T) {
 func TestRequireWithoutARequest(t *testing.T) {
 	line := bought("Product", "line", values{"price": usd("$1")}, nil)
 	line.Seen[1].TechNode = ""
-	said(t, newBench(t, requiring(safety.RequireListed, "Targeting"), line).check(), "no_entities: ... there is no request...")
+	said(t, newBench(t, requiring(config.RequireListed, "Targeting"), line).check(), "no_entities: ... there is no request...")
 }
 
 // alternative is a product that was not chosen.
@@ -307,7 +308,7 @@ func TestNoRemedy(t *testing.T) {
 		asks     bool
 		remedied string // the entity whose change has a remedy
 	}{
-		{nil, true, "other"}, {nil, false, ""}, {ruled("price", safety.Rule{Effect: safety.Warn}), true, ""},
+		{nil, true, "other"}, {nil, false, ""}, {ruled("price", config.Drift{Effect: config.EffectWarn}), true, ""},
 	} {
 		b := newBench(t, test.change, chosen, other)
 		b.record.snap.Expected = []entity.Shown{{Type: "Product", Rule: "offers", Tool: "search"}}

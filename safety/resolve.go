@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ import (
 // its end is not on record. See [Approval.InDoubt].
 type Resolution struct {
 	// Session and ApprovalID name the approval. One of another session is not found.
-	Session    Session
+	Session    record.Session
 	ApprovalID string
 	// Executed says that the effect took place; false, that it did not, or failed.
 	Executed bool

@@ -5,6 +5,7 @@ package safety
 
 import (
 	"context"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"sync"
 	"time"
 )
@@ -16,7 +17,7 @@ type checkKey struct{}
 type runningCheck struct {
 	ctx      context.Context
 	id       string
-	session  Session
+	session  record.Session
 	deadline time.Duration
 
 	mu    sync.Mutex
@@ -25,7 +26,7 @@ type runningCheck struct {
 
 // withCheck marks ctx as the context of a check. Shared calls end with ctx or after deadline,
 // whichever comes first.
-func withCheck(ctx context.Context, id string, s Session, deadline time.Duration) context.Context {
+func withCheck(ctx context.Context, id string, s record.Session, deadline time.Duration) context.Context {
 	c := &runningCheck{id: id, session: s, deadline: deadline, calls: make(map[any]any)}
 	c.ctx = context.WithValue(ctx, checkKey{}, c)
 	return c.ctx
@@ -33,10 +34,10 @@ func withCheck(ctx context.Context, id string, s Session, deadline time.Duration
 
 // CheckOf returns the id of the check that called a [Checker] with ctx, which is the id of its
 // [Report], and the checked session. It returns false for any other context.
-func CheckOf(ctx context.Context) (id string, s Session, ok bool) {
+func CheckOf(ctx context.Context) (id string, s record.Session, ok bool) {
 	c, ok := ctx.Value(checkKey{}).(*runningCheck)
 	if !ok {
-		return "", Session{}, false
+		return "", record.Session{}, false
 	}
 	return c.id, c.session, true
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -228,7 +229,7 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 	x.first = safety.Approval{
 		ID: "approval", Session: nike, ConfirmationID: "conf", CallID: "call", Tool: "buy", RunID: "run-0",
 		ArgsDigest: sum, Args: canonical, Entities: x.snap.Entities, Fingerprint: safety.Fingerprint(x.snap.Entities),
-		PolicyVersion: x.policy().Version(), Receipt: x.snap.Receipt, Requester: nike.User, Approvers: s.needs,
+		PolicyVersion: safety.VersionOf(x.policy()), Receipt: x.snap.Receipt, Requester: nike.User, Approvers: s.needs,
 		RequestedAt: epoch, ExpiresAt: epoch.Add(exploreLifetime), State: safety.StatePending,
 	}
 	if s.approved {
@@ -238,15 +239,15 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 	for i := range x.guards {
 		a := &actor{x: x, name: "permit of " + runOf(i)}
 		guard, err := safety.NewGuard(safety.GuardConfig{
-			Ledger: a, Evidence: a, Checkers: map[string]safety.Checker{"Product": a}, Policy: x.policy(), Now: a.now, OnReport: a.onReport,
+			Ledger: a, Evidence: a, Checkers: map[string]safety.Checker{"Product": a}, Policy: x.policy(), Now: a.now,
 			Authorizer: safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
 				return s.approvers[i], nil
 			}),
-			SelfApproval: true, // one of the approvers has the name of the requester
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		safety.OnReport(guard, func(safety.Report) { a.next(gotReport) })
 		x.actors[i], x.guards[i] = a, guard
 	}
 	return x
@@ -255,14 +256,14 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 // runOf names the run of an actor.
 func runOf(i int) string { return fmt.Sprint("run-", i+1) }
 
-func (x *explorer) policy() safety.Policy {
-	p := safety.DefaultPolicy()
-	p.MaxAge, p.RequestLifetime, p.Parallel = exploreMaxAge, exploreLifetime, 1
-	p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: x.scenario.needs, Override: []string{"eva", "tom"}}}
+func (x *explorer) policy() config.Guard {
+	p := config.Guard{
+		CheckAge: exploreMaxAge, RequestLifetime: exploreLifetime,
+		SelfApproval: true, // one of the approvers has the name of the requester
+		Approvals:    map[string]config.Approvals{"buy": {Approvers: x.scenario.needs, Override: []string{"eva", "tom"}}},
+	}
 	if x.scenario.condition {
-		p.Types = map[string]safety.TypePolicy{"Product": {Rules: map[string]safety.Rule{
-			"price": {Drift: safety.PriceChanged, Condition: along(safety.AtMost, "$.total")},
-		}}}
+		p.Types = map[string]config.TypePolicy{"Product": {Drift: map[string]config.Drift{"price": along(atMost, "$.total")}}}
 	}
 	return p
 }
@@ -462,7 +463,7 @@ func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Appro
 }
 
 // Collect takes no step: the record is the same for everybody at all times.
-func (a *actor) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+func (a *actor) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
 	return a.x.snap, nil
 }
 
@@ -494,8 +495,6 @@ func (a *actor) now() time.Time {
 	}
 	return a.x.at(g.clock)
 }
-
-func (a *actor) onReport(safety.Report, safety.Stage) { a.next(gotReport) }
 
 // start takes what was got in an operation that is to be done again.
 func (a *actor) start(log []got) {

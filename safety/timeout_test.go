@@ -124,7 +124,7 @@ func TestDeadlineCoversTheRecord(t *testing.T) {
 
 type evidenceFunc func(context.Context) (safety.Snapshot, error)
 
-func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ record.Decision) (safety.Snapshot, error) {
+func (f evidenceFunc) Collect(ctx context.Context, _ record.Session, _ record.Decision) (safety.Snapshot, error) {
 	return f(ctx)
 }
 
@@ -294,10 +294,8 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 		e.LastSeen = time.Now()
 		things = append(things, e)
 	}
-	p := safety.DefaultPolicy()
-	p.Parallel = 16
 	g, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.Memory).Open().Ledger(), Policy: p,
+		Ledger: new(store.Memory).Open().Ledger(),
 		Evidence: evidenceFunc(func(context.Context) (safety.Snapshot, error) {
 			return safety.Snapshot{Evidence: entity.Evidence{Entities: things}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}}, nil
 		}),
@@ -309,6 +307,7 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	safety.InParallel(g, 16)
 	return g
 }
 

@@ -37,15 +37,12 @@ func (v Verdict) String() string {
 // verdict that was read back is no verdict.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// DriftType is the kind of change that an alert reports.
-type DriftType string
-
-// The drift types of the default policy. A policy may name others.
+// The types of drift of a guard that says nothing else, see [config.Guard.Drift].
 const (
-	Unavailable   DriftType = "unavailable"    // availability
-	PriceChanged  DriftType = "price_changed"  // price
-	StatusChanged DriftType = "status_changed" // status
-	Changed       DriftType = "changed"        // any other attribute
+	Unavailable   = "unavailable"    // availability
+	PriceChanged  = "price_changed"  // price
+	StatusChanged = "status_changed" // status
+	Changed       = "changed"        // any other attribute
 )
 
 // EntityOutcome is the result of the check of one entity. The zero value is EntityFailed.
@@ -87,9 +84,6 @@ func (o EntityOutcome) String() string {
 // MarshalText encodes the outcome as its String.
 func (o EntityOutcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// Session names one conversation. A session id is unique only within an
-// application and a user, so all three are required: a check or an approval of
-// a session with an empty part is refused.
-type Session = record.Session
-
-func named(s Session) bool { return s.App != "" && s.User != "" && s.ID != "" }
+// named reports whether a session is named in full. Its id is unique only within an application and a
+// user: a check or an approval of a session with an empty part is refused.
+func named(s record.Session) bool { return s.App != "" && s.User != "" && s.ID != "" }

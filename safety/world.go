@@ -25,7 +25,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
+	ctx, cancel := context.WithTimeout(caller, g.policy.CheckDeadline)
 	defer cancel()
 
 	q.acts(a.Tool, a.decision())
@@ -34,14 +34,14 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
 	}
-	if a.PolicyVersion != g.version {
+	if a.PolicyVersion != g.policy.version {
 		q.blame(fail(ReasonPolicyChanged, "the request was asked under another policy, or by another version; ask again"))
 	}
 	begun := a.RequestedAt
 	if a.DecidedAt.After(begun) {
 		begun = a.DecidedAt
 	}
-	if q.started.Before(begun.Add(-g.policy.ClockSkew)) {
+	if q.started.Before(begun.Add(-clockSkew)) {
 		q.blame(fail(ReasonClock, "the check began at %s, before the request or its approval at %s", stamp(q.started), stamp(begun)))
 	}
 
@@ -81,12 +81,12 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 
 // checkSession checks the entities of a session. Without a request there is no action, so a policy
 // that needs the arguments or the cost of an action fails.
-func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) {
+func (g *Guard) checkSession(caller context.Context, s record.Session) (Report, error) {
 	q, err := g.begin(s, "")
 	if err != nil {
 		return Report{}, err
 	}
-	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
+	ctx, cancel := context.WithTimeout(caller, g.policy.CheckDeadline)
 	defer cancel()
 
 	snap, err := g.collect(ctx, s, record.Decision{})
@@ -102,7 +102,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	return g.inspect(ctx, caller, q), nil
 }
 
-func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
+func (g *Guard) begin(s record.Session, approvalID string) (inquiry, error) {
 	started, err := g.now()
 	return inquiry{session: s, approvalID: approvalID, started: started}, err
 }
@@ -162,7 +162,7 @@ func (q *inquiry) blame(failures ...Failure) {
 // Check looks at a session without changing anything: at its latest open approval,
 // or, if none is open, at everything the session rests on. The report says what
 // failed; the error is for a guard that is nil, a clock that fails and a panic.
-func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
+func (g *Guard) Check(ctx context.Context, s record.Session) (r Report, err error) {
 	if g == nil {
 		return Report{}, errNilGuard
 	}
@@ -176,20 +176,16 @@ func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
 	}
 	switch {
 	case listErr != nil:
-		r, err = g.checkFailed(ctx, s, fmt.Errorf("listing the approvals of session %q: %w", s.ID, listErr))
+		return g.checkFailed(ctx, s, fmt.Errorf("listing the approvals of session %q: %w", s.ID, listErr))
 	case open.ID != "":
-		r, err = g.checkApproval(ctx, open)
+		return g.checkApproval(ctx, open)
 	default:
-		r, err = g.checkSession(ctx, s)
+		return g.checkSession(ctx, s)
 	}
-	if err == nil {
-		g.announce(r, StageCheck)
-	}
-	return r, err
 }
 
 // checkFailed returns the report of a check that could not look at anything.
-func (g *Guard) checkFailed(ctx context.Context, s Session, cause error) (Report, error) {
+func (g *Guard) checkFailed(ctx context.Context, s record.Session, cause error) (Report, error) {
 	q, err := g.begin(s, "")
 	if err != nil {
 		return Report{}, err
@@ -201,7 +197,7 @@ func (g *Guard) checkFailed(ctx context.Context, s Session, cause error) (Report
 // Observe makes the check of an approval for the record: it changes nothing and
 // blocks nothing. It is for confirmations that are watched and not enforced. An
 // approval that is unknown, or of another session, is [ErrNotFound].
-func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Report, err error) {
+func (g *Guard) Observe(ctx context.Context, s record.Session, approvalID string) (r Report, err error) {
 	if g == nil {
 		return Report{}, errNilGuard
 	}
@@ -210,14 +206,11 @@ func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Re
 	if err != nil {
 		return Report{}, err
 	}
-	if r, err = g.checkApproval(ctx, a); err == nil {
-		g.announce(r, StageObserve)
-	}
-	return r, err
+	return g.checkApproval(ctx, a)
 }
 
 // get loads an approval of a session. One of another session is not found.
-func (g *Guard) get(ctx context.Context, s Session, id string) (Approval, error) {
+func (g *Guard) get(ctx context.Context, s record.Session, id string) (Approval, error) {
 	if id == "" {
 		return Approval{}, fmt.Errorf("an approval without an id: %w", ErrNotFound)
 	}

@@ -19,7 +19,7 @@ import (
 // snapshot is the evidence of a session that nobody asks in.
 type snapshot safety.Snapshot
 
-func (s snapshot) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+func (s snapshot) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot(s), nil
 }
 
@@ -35,7 +35,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 		Receipt: record.Receipt{Watermark: 1, RowsRead: 1},
 	}
 	guard, err := safety.NewGuard(safety.GuardConfig{
-		Policy: safety.DefaultPolicy(), Ledger: new(store.Memory).Open().Ledger(), Evidence: seen,
+		Ledger: new(store.Memory).Open().Ledger(), Evidence: seen,
 		Checkers: map[string]safety.Checker{"Product": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 			return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"availability": entity.Bool(false)}}, nil
 		})},
@@ -43,7 +43,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := guard.Check(t.Context(), safety.Session{App: "a", User: "u", ID: "s"})
+	report, err := guard.Check(t.Context(), record.Session{App: "a", User: "u", ID: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -230,7 +230,7 @@ func verdictChip(v safety.Verdict) cell {
 }
 
 func alertChip(al safety.Alert) cell {
-	if al.Effect == safety.Warn {
+	if al.Effect == config.EffectWarn {
 		return cell{"~ " + string(al.Drift), yellow}
 	}
 	return cell{"≠ " + string(al.Drift), red}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
@@ -19,7 +20,7 @@ import (
 // oneCluster is the record of a session that read one cluster.
 type oneCluster struct{ seen entity.Entity }
 
-func (o oneCluster) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+func (o oneCluster) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
 	e := entity.Canonicalize([]entity.Entity{o.seen})
 	return safety.Snapshot{Evidence: entity.Evidence{Entities: e}, Receipt: record.Receipt{Watermark: 1, RowsRead: 1}}, nil
 }
@@ -42,10 +43,7 @@ func TestConditionsShow(t *testing.T) {
 		{7, []string{"≠ changed  Cluster  eu-west  free 64  free 7 (at least 8 needed)", "free: 64 → 7, at least 8 needed (-89.06%), severity 0.50"},
 			[]string{"64  → 7, at least 8 needed", "free 64 → 7, at least 8 needed (-89.1%), changed"}},
 	} {
-		policy := safety.DefaultPolicy()
-		policy.Types = map[string]safety.TypePolicy{"Cluster": {Rules: map[string]safety.Rule{
-			"free": {Drift: safety.Changed, Severity: 0.5, Condition: safety.Condition{Operator: safety.AtLeast, Literal: "8"}},
-		}}}
+		policy := config.Guard{Types: map[string]config.TypePolicy{"Cluster": {Drift: map[string]config.Drift{"free": {AtLeast: 8}}}}}
 		guard, err := safety.NewGuard(safety.GuardConfig{
 			Ledger: new(store.Memory).Open().Ledger(), Policy: policy,
 			Evidence: oneCluster{entity.Entity{
@@ -58,7 +56,7 @@ func TestConditionsShow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := guard.Check(t.Context(), safety.Session{App: "a", User: "u", ID: "s"})
+		report, err := guard.Check(t.Context(), record.Session{App: "a", User: "u", ID: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}

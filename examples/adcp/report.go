@@ -45,13 +45,13 @@ type check struct {
 }
 
 type alert struct {
-	Entity        string           `json:"entity"`
-	Attribute     string           `json:"attribute"`
-	Drift         safety.DriftType `json:"drift_type"`
-	Before        string           `json:"before"`
-	After         string           `json:"after"`
-	ChangePercent *float64         `json:"change_percent"`
-	Severity      float64          `json:"severity"`
+	Entity        string   `json:"entity"`
+	Attribute     string   `json:"attribute"`
+	Drift         string   `json:"drift_type"`
+	Before        string   `json:"before"`
+	After         string   `json:"after"`
+	ChangePercent *float64 `json:"change_percent"`
+	Severity      float64  `json:"severity"`
 }
 
 // percent is the relative change as a suffix, " (+30%)"; empty when there is none.

@@ -108,8 +108,8 @@ func (x *examination) config() (config.Config, bool) {
 	if cfg.Guard.Mode == config.ModeObserve {
 		x.add(area, Warning, "set guard.mode to enforce", "guard.mode is observe: verdicts are recorded and block nothing but tools wrapped by Protect")
 	}
-	for _, w := range setup.Warnings(cfg, nil) {
-		x.add(area, Warning, "correct the configuration, unless code makes up for it", "%s", w)
+	for _, p := range setup.Advice(cfg, nil) {
+		x.add(area, Warning, p.Remedy+", unless code makes up for it", "%s: %s", p.Path, p.Text)
 	}
 	return cfg, true
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 )
 
 const (
@@ -137,16 +137,9 @@ func (x *examination) server(s *server) {
 // elsewhere names the checkers that only the process of the agent can ask.
 func (x *examination) elsewhere(checkers []config.Checker) {
 	for _, c := range checkers {
-		how := ""
-		switch {
-		case c.SQL != nil:
-			how = fmt.Sprintf("asks the database %q", c.SQL.Database)
-		case c.Replay != nil:
-			how = "calls a tool again"
-		default:
-			continue
+		if why := setup.NeedsAgent(c); why != "" {
+			x.add("checkers", Note, "look at the log of the agent, and call Instance.Check there", "only the process of the agent can check %s: %s", c.Type, why)
 		}
-		x.add("checkers", Note, "look at the log of the agent, and call Instance.Check there", "the checker of %s %s, which only the process of the agent can do", c.Type, how)
 	}
 }
 

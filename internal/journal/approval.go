@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -137,7 +138,7 @@ func bindState(b *binder, a safety.Approval, consents []byte) {
 func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 	a := safety.Approval{
 		ID:              stmt.ColumnText(0),
-		Session:         safety.Session{App: stmt.ColumnText(1), User: stmt.ColumnText(2), ID: stmt.ColumnText(3)},
+		Session:         record.Session{App: stmt.ColumnText(1), User: stmt.ColumnText(2), ID: stmt.ColumnText(3)},
 		ConfirmationID:  stmt.ColumnText(4),
 		CallID:          stmt.ColumnText(5),
 		Tool:            stmt.ColumnText(6),

@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -24,7 +25,7 @@ import (
 // snapshot is evidence that never changes.
 type snapshot safety.Snapshot
 
-func (s snapshot) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+func (s snapshot) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot(s), nil
 }
 
@@ -46,13 +47,16 @@ func FuzzApproval(f *testing.F) {
 	}
 	j := openJournal(f, nil)
 	conn := connect(f, j.Path(), sqlite.OpenReadWrite)
-	policy := safety.DefaultPolicy()
+	policy, err := policyVersion(f.Context(), config.Guard{})
+	if err != nil {
+		f.Fatal(err)
+	}
 	pending := storetest.Pending(0)
 	allRead(&pending)
 	now := pending.RequestedAt.Add(time.Minute)
 	receipt := record.Receipt{Watermark: 9, RowsRead: 7, Version: "rules"}
 	guard, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: j.Ledger(), Policy: policy, Now: func() time.Time { return now },
+		Ledger: j.Ledger(), Now: func() time.Time { return now },
 		Evidence: snapshot{Evidence: entity.Evidence{Entities: pending.Entities}, Receipt: receipt},
 		Checkers: map[string]safety.Checker{"Product": safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
 			return safety.State{Attributes: pending.Entities[0].Attributes, AsOf: now}, nil
@@ -71,7 +75,7 @@ func FuzzApproval(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.PolicyVersion, a.Receipt, a.Gaps = policy.Version(), receipt, nil
+		a.PolicyVersion, a.Receipt, a.Gaps = policy, receipt, nil
 		a.RequestedAt, a.ExpiresAt, a.UpdatedAt = pending.RequestedAt, pending.ExpiresAt, pending.UpdatedAt
 		if err := j.Ledger().Create(t.Context(), a); err != nil {
 			t.Fatal(err)

@@ -109,7 +109,7 @@ func TestDamagedFiles(t *testing.T) {
 		j, err := Open(ctx, Config{Journal: config.Journal{Path: path}, Logger: quiet})
 		if err == nil {
 			opened++
-			s := safety.Session{App: "app", User: "user", ID: "session"}
+			s := record.Session{App: "app", User: "user", ID: "session"}
 			j.Count(ctx)
 			j.Events(ctx, s)
 			j.Ledger().List(ctx, safety.Query{Session: s})

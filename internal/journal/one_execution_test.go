@@ -22,6 +22,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -34,7 +35,7 @@ const onceChildEnv = "JOURNAL_ONCE_CHILD"
 // unchangedWorld is a record and a world in which nothing happens.
 type unchangedWorld struct{ a safety.Approval }
 
-func (w unchangedWorld) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+func (w unchangedWorld) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot{Evidence: entity.Evidence{Entities: w.a.Entities}, Receipt: w.a.Receipt}, nil
 }
 
@@ -43,10 +44,18 @@ func (w unchangedWorld) Check(_ context.Context, e entity.Canonical) (safety.Sta
 }
 
 // oncePolicy waits for as long as a loaded machine may take.
-func oncePolicy() safety.Policy {
-	p := safety.DefaultPolicy()
-	p.MaxAge, p.Timeout, p.Deadline = time.Hour, 5*time.Minute, 10*time.Minute
-	return p
+func oncePolicy() config.Guard {
+	return config.Guard{CheckAge: time.Hour, CheckTimeout: 5 * time.Minute, CheckDeadline: 10 * time.Minute}
+}
+
+// policyVersion returns the version of a policy: that of a check.
+func policyVersion(ctx context.Context, policy config.Guard) (string, error) {
+	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: new(store.Memory).Open().Ledger(), Evidence: unchangedWorld{}, Policy: policy})
+	if err != nil {
+		return "", err
+	}
+	r, err := guard.Check(ctx, record.Session{App: "a", User: "u", ID: "s"})
+	return r.PolicyVersion(), err
 }
 
 var onceArgs = map[string]any{"total": 1.0}
@@ -60,8 +69,9 @@ func onceApproval() (safety.Approval, error) {
 	}
 	a.ConfirmationID, a.ArgsDigest, a.Args = "conf", sum, canonical
 	allRead(&a)
-	a.PolicyVersion, a.Receipt, a.Gaps = oncePolicy().Version(), record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}, nil
-	return a, nil
+	a.Receipt, a.Gaps = record.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}, nil
+	a.PolicyVersion, err = policyVersion(context.Background(), oncePolicy())
+	return a, err
 }
 
 // allRead makes readings of all that was seen.

@@ -47,10 +47,6 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j store.Store, s reco
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	policy, err := Policy(cfg)
-	if err != nil {
-		return RecordedCheck{}, err
-	}
 	ledger := readOnly{j.Ledger()}
 	approvals, err := ledger.List(ctx, safety.Query{Session: s})
 	if err != nil {
@@ -67,7 +63,7 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j store.Store, s reco
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: ledger, Evidence: ev, Checkers: checkers, Policy: policy})
+	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: ledger, Evidence: ev, Checkers: checkers, Policy: cfg.Guard})
 	if err != nil {
 		return RecordedCheck{}, err
 	}
@@ -144,12 +140,7 @@ func checkersHere(c config.Config, types []string) (map[string]safety.Checker, m
 	here := c
 	here.Checkers = nil
 	for _, cc := range c.Checkers {
-		switch {
-		case cc.Replay != nil:
-			why[cc.Type] = "its checker calls a tool of the agent again"
-		case cc.SQL != nil:
-			why[cc.Type] = fmt.Sprintf("its checker asks the database %q, which the program of the agent opens", cc.SQL.Database)
-		default:
+		if why[cc.Type] = NeedsAgent(cc); why[cc.Type] == "" {
 			here.Checkers = append(here.Checkers, cc)
 		}
 	}
@@ -178,6 +169,18 @@ func checkersHere(c config.Config, types []string) (map[string]safety.Checker, m
 		})
 	}
 	return checkers, needs, nil
+}
+
+// NeedsAgent says why only the process of the agent can ask a checker, "" if any process can.
+func NeedsAgent(c config.Checker) string {
+	switch {
+	case c.Replay != nil:
+		return "its checker calls a tool of the agent again"
+	case c.SQL != nil:
+		return fmt.Sprintf("its checker asks the database %q, which the program of the agent opens", c.SQL.Database)
+	default:
+		return ""
+	}
 }
 
 // readOnly is a ledger that nothing can be done to.

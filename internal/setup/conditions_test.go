@@ -4,15 +4,11 @@
 package setup
 
 import (
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // conditioned is a configuration whose clusters have one entry.
@@ -20,36 +16,6 @@ func conditioned(d config.Drift, rules ...config.Extract) config.Config {
 	return config.Config{
 		Guard:   config.Guard{Types: map[string]config.TypePolicy{"Cluster": {Drift: map[string]config.Drift{"free": d}}}},
 		Extract: rules,
-	}
-}
-
-// TestConditionOfConfig says which condition an entry is, written in Go as in a file.
-func TestConditionOfConfig(t *testing.T) {
-	for _, test := range []struct {
-		drift config.Drift
-		want  safety.Condition
-	}{
-		{config.Drift{}, safety.Condition{}},
-		{config.Drift{AtLeast: 8}, safety.Condition{Operator: safety.AtLeast, Literal: "8"}},
-		{config.Drift{AtMost: json.Number("0.50")}, safety.Condition{Operator: safety.AtMost, Literal: "0.50"}},
-		{config.Drift{AtMost: "$50"}, safety.Condition{Operator: safety.AtMost, Literal: `"$50"`}},
-		{config.Drift{AtMost: "US$50"}, safety.Condition{Operator: safety.AtMost, Literal: `"US$50"`}},
-		{config.Drift{Equals: true}, safety.Condition{Operator: safety.Equals, Literal: "true"}},
-		{config.Drift{OneOf: []any{"$.a", 2}}, safety.Condition{Operator: safety.OneOf, Literal: `["$.a",2]`}},
-		{config.Drift{OneOf: []string{"a"}}, safety.Condition{Operator: safety.OneOf, Literal: `["a"]`}},
-		{config.Drift{AtLeast: "$"}, safety.Condition{Operator: safety.AtLeast, Path: "$"}},
-		{config.Drift{AtLeast: "$.cpus"}, safety.Condition{Operator: safety.AtLeast, Path: "$.cpus"}},
-		{config.Drift{AtLeast: "$['cpus']"}, safety.Condition{Operator: safety.AtLeast, Path: "$['cpus']"}},
-	} {
-		p, err := Policy(conditioned(test.drift))
-		if err != nil {
-			t.Errorf("%+v: %v", test.drift, err)
-			continue
-		}
-		want := safety.Rule{Drift: safety.Changed, Severity: 0.5, Condition: test.want}
-		if diff := cmp.Diff(want, p.Types["Cluster"].Rules["free"]); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", test.drift, diff)
-		}
 	}
 }
 
@@ -81,7 +47,7 @@ func TestConditionWarnings(t *testing.T) {
 		r.Tool, r.Type, r.Attributes = tool, typ, map[string]config.Attribute{attribute: {Path: "$.x"}}
 		return r
 	}
-	const missing = `guard.types.Cluster.drift.free has a condition (at_least), and no rule shows "free" of type "Cluster" in a result`
+	const missing = `guard.types.Cluster.drift.free.at_least: this is a condition, and no rule shows "free" of type "Cluster" in a result`
 	for name, test := range map[string]struct {
 		drift config.Drift
 		rules []config.Extract
@@ -90,17 +56,17 @@ func TestConditionWarnings(t *testing.T) {
 		"shown":           {config.Drift{AtLeast: 8}, []config.Extract{result}, ""},
 		"no rule":         {config.Drift{AtLeast: 8}, nil, missing},
 		"another type":    {config.Drift{AtLeast: 8}, []config.Extract{with("search", "Node", "free")}, missing},
-		"another name":    {config.Drift{AtLeast: 8}, []config.Extract{with("search", "Cluster", "fre")}, `with in: result; did you mean "fre"?`},
+		"another name":    {config.Drift{AtLeast: 8}, []config.Extract{with("search", "Cluster", "fre")}, `; did you mean "fre"? Else add it to a rule with in: result`},
 		"no condition":    {config.Drift{Effect: config.EffectWarn}, nil, ""},
 		"it may be away":  {config.Drift{AtLeast: 8, Optional: true}, nil, ""},
 		"shown by a path": {config.Drift{OneOf: "$.any"}, []config.Extract{result}, ""},
 	} {
 		c := conditioned(test.drift, test.rules...)
-		got := strings.Join(adviceOf(c).unmet(adviceOf(c).shown()), "\n")
+		got := only(c, (*advice).unmet)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
-		if all := strings.Join(Warnings(c, nil), "\n"); !strings.Contains(all, got) {
+		if all := advised(c); !strings.Contains(all, got) {
 			t.Errorf("%s: %q lacks %q", name, all, got)
 		}
 	}
@@ -108,9 +74,28 @@ func TestConditionWarnings(t *testing.T) {
 	of := optional.Guard.Types["Cluster"]
 	of.Optional = true
 	optional.Guard.Types["Cluster"] = of
-	if got := adviceOf(optional).unmet(nil); len(got) > 0 {
+	if got := only(optional, (*advice).unmet); got != "" {
 		t.Errorf("an optional type: %q", got)
 	}
 }
 
-func adviceOf(c config.Config) advice { return advice{Config: c.WithDefaults()} }
+// advised returns the advice about a configuration, a line each.
+func advised(c config.Config, coded ...string) string { return lines(Advice(c, coded)) }
+
+// only returns the advice of one check.
+func only(c config.Config, check func(*advice)) string {
+	a := newAdvice(c, nil)
+	check(a)
+	return lines(a.out)
+}
+
+func lines(problems []config.Problem) string {
+	var out []string
+	for _, p := range problems {
+		if p.Path == "" || p.Remedy == "" {
+			panic("a problem without its place or its remedy: " + p.Text)
+		}
+		out = append(out, p.Path+": "+p.Text+"; "+p.Remedy)
+	}
+	return strings.Join(out, "\n")
+}

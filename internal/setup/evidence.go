@@ -47,7 +47,7 @@ func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Eviden
 }
 
 // Collect implements [safety.Evidence].
-func (ev *evidence) Collect(ctx context.Context, s safety.Session, d record.Decision) (safety.Snapshot, error) {
+func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
 	turns := underway.Of(ctx, s)
 	sel, err := ev.of.Select(ctx, s, d, turns.Named()...)
 	if err != nil {

@@ -4,6 +4,7 @@
 package setup
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -56,12 +59,8 @@ func FuzzLoadedConfig(f *testing.F) {
 		if diff := cmp.Diff(full, full.WithDefaults(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("the defaults of the defaults (-once +twice):\n%s", diff)
 		}
-		p, err := Policy(c)
-		if err != nil || p.Validate() != nil || len(p.Version()) != 64 {
-			t.Errorf("policy of version %q, %v, %v", p.Version(), err, p.Validate())
-		}
-		if q, err := Policy(full); err != nil || q.Version() != p.Version() {
-			t.Errorf("with its defaults the policy is another: %v", err)
+		if p, q := policyVersion(t, c.Guard), policyVersion(t, full.Guard); p != q || len(p) != 64 {
+			t.Errorf("policies of versions %q and, with the defaults, %q", p, q)
 		}
 		if _, err := Extractor(c); err != nil {
 			t.Errorf("rules: %v", err)
@@ -81,8 +80,29 @@ func FuzzLoadedConfig(f *testing.F) {
 		if err != nil {
 			t.Errorf("checkers: %v", err)
 		}
-		if p.MaxAge > p.RequestLifetime || p.Timeout > p.Deadline || p.Require > safety.RequireListed {
-			t.Errorf("policy %+v", p)
+		if g := full.Guard; g.CheckAge > g.RequestLifetime || g.CheckTimeout > g.CheckDeadline {
+			t.Errorf("guard %+v", g)
 		}
 	})
+}
+
+// nothing is the record of an empty session.
+type nothing struct{}
+
+func (nothing) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
+	return safety.Snapshot{}, nil
+}
+
+// policyVersion returns the version of a policy: that of a check.
+func policyVersion(t *testing.T, policy config.Guard) string {
+	t.Helper()
+	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: new(store.Memory).Open().Ledger(), Evidence: nothing{}, Policy: policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := guard.Check(t.Context(), record.Session{App: "a", User: "u", ID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.PolicyVersion()
 }

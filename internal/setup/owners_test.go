@@ -23,13 +23,6 @@ import (
 )
 
 func TestDefaults(t *testing.T) {
-	p, err := Policy(config.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(safety.DefaultPolicy(), p); diff != "" {
-		t.Errorf("policy (-default +zero config.Config):\n%s", diff)
-	}
 	if err := (config.Config{}).Check(Checks()...); err != nil {
 		t.Error(err)
 	}

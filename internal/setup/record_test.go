@@ -184,24 +184,22 @@ func TestUnreadWarnings(t *testing.T) {
 		name   string
 		record config.Record
 		rules  []config.Extract
-		want   []string
+		want   string
 	}{
-		{"all recorded", config.Record{}, []config.Extract{result, args, content}, nil},
+		{"all recorded", config.Record{}, []config.Extract{result, args, content}, ""},
 		{"denied", config.Record{Deny: []string{"TOOL_COMPLETED"}}, []config.Extract{result, args, content},
-			[]string{`rule "a" reads the content of TOOL_COMPLETED, which record.deny leaves out: it finds nothing`}},
+			`extract[0]: rule "a" reads the content of TOOL_COMPLETED, which record.deny leaves out: it finds nothing; record it, or remove the rule`},
 		{"not allowed", config.Record{Allow: []string{"TOOL_COMPLETED"}}, []config.Extract{result, args, content},
-			[]string{`rule "b" reads the content of TOOL_STARTING, which record.allow leaves out: it finds nothing`}},
+			`extract[1]: rule "b" reads the content of TOOL_STARTING, which record.allow leaves out: it finds nothing; record it, or remove the rule`},
 		{"reduced", config.Record{Content: map[string]config.ContentPolicy{"TOOL_STARTING": "digest", "TOOL_COMPLETED": "full"}}, []config.Extract{result, args},
-			[]string{`rule "b" reads the content of TOOL_STARTING, which record.content leaves out: it finds nothing`}},
-		{"unknown", config.Record{}, []config.Extract{unknown, foreign}, []string{
-			`rule "d" reads events of type "STATE_DELTAS", which are never recorded: it finds nothing; did you mean "STATE_DELTA"?`,
-			`rule "e" reads events of type "X", which are never recorded: it finds nothing`,
-		}},
+			`extract[1]: rule "b" reads the content of TOOL_STARTING, which record.content leaves out: it finds nothing; record it, or remove the rule`},
+		{"unknown", config.Record{}, []config.Extract{unknown, foreign}, `extract[0].event: rule "d" reads events of type "STATE_DELTAS", which are never recorded: it finds nothing; did you mean "STATE_DELTA"? Else write the type of an event that is recorded
+extract[1].event: rule "e" reads events of type "X", which are never recorded: it finds nothing; write the type of an event that is recorded`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			guard := config.Guard{Types: map[string]config.TypePolicy{"T": {Optional: true}}}
 			cfg := config.Config{Record: test.record, Guard: guard, Extract: test.rules}
-			if diff := cmp.Diff(test.want, Warnings(cfg, nil)); diff != "" {
+			if diff := cmp.Diff(test.want, advised(cfg)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -18,30 +18,29 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // Checks returns the checks of all packages that use a part of a configuration.
 func Checks() []config.Check {
-	return []config.Check{checkRecord, warehouse.Check, safety.Check, checkSources}
+	return []config.Check{checkRecord, checkAction, warehouse.Check, safety.Check, checkSources}
 }
 
 // Load reads the configuration file at path with all checks.
 func Load(path string) (config.Config, error) { return config.Load(path, Checks()...) }
 
 // checkSources reports what only package source refuses.
-func checkSources(k config.Key, c *config.Config) {
-	for i := range c.Checkers {
-		at, cc := k.Of(&c.Checkers).Index(i), &c.Checkers[i]
-		if cc.HTTP == nil || !at.Sound() {
+func checkSources(c *config.Config) (out []config.Problem) {
+	for i, cc := range c.Checkers {
+		if cc.HTTP == nil || cc.HTTP.Check() != nil {
 			continue
 		}
 		if _, err := source.HTTP(*cc.HTTP, nil, nil); err != nil {
-			at.Of(&cc.HTTP).Wrong(err.Error(), "correct this part")
+			out = append(out, config.Problem{Path: config.Index("checkers", i) + ".http", Text: err.Error(), Remedy: "correct this part"})
 		}
 	}
+	return out
 }
 
 // asks returns the checker that asks a service or a database.
@@ -91,10 +90,7 @@ func Checkers(c config.Config, code Code) (map[string]safety.Checker, error) {
 }
 
 func noSuchDatabase(name string, given map[string]source.Querier) error {
-	remedy := fmt.Sprintf("give it: contextgraph.WithDatabase(%q, db)", name)
-	if near := text.Nearest(name, slices.Sorted(maps.Keys(given))); near != "" && near != name {
-		remedy = fmt.Sprintf("did you mean %q? Else %s", near, remedy)
-	}
+	remedy := meant(name, slices.Sorted(maps.Keys(given)), fmt.Sprintf("give it: contextgraph.WithDatabase(%q, db)", name))
 	return fmt.Errorf("sql.database: no database %q was given by code; %s", name, remedy)
 }
 
@@ -125,13 +121,4 @@ func StoreRules(ctx context.Context, j store.Store, x *graphsync.Extractor) erro
 		return fmt.Errorf("contextgraph: rules of extraction: %w", err)
 	}
 	return j.SetRules(ctx, x.Version(), text)
-}
-
-// Policy returns the policy of the gate.
-func Policy(c config.Config) (safety.Policy, error) {
-	p, err := safety.NewPolicy(c.Guard)
-	if err != nil {
-		return safety.Policy{}, fmt.Errorf("contextgraph: configuration: %w", err)
-	}
-	return p, nil
 }

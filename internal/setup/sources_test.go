@@ -63,7 +63,7 @@ func TestSourceWarnings(t *testing.T) {
 		"again, found":   {replay, rule(config.Extract{}), nil, ""},
 		"column there":   {columns, rule(config.Extract{Attributes: map[string]config.Attribute{"reach": {Path: "$.reach"}}}), nil, ""},
 	} {
-		got := strings.Join(Warnings(config.Config{Checkers: []config.Checker{test.checker}, Extract: []config.Extract{test.rule}}, test.coded), "\n")
+		got := advised(config.Config{Checkers: []config.Checker{test.checker}, Extract: []config.Extract{test.rule}}, test.coded...)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -97,7 +97,7 @@ func TestSourceWarningsHeedThePolicy(t *testing.T) {
 				Attributes: map[string]config.Answer{"reach": {Path: "$.r"}},
 			}}},
 		}
-		if got := Warnings(c, nil); (len(got) > 0) != test.warns {
+		if got := advised(c); (got != "") != test.warns {
 			t.Errorf("%s: %q, want warnings: %t", name, got, test.warns)
 		}
 	}
@@ -122,14 +122,14 @@ func TestListedTypeThatNoRuleFinds(t *testing.T) {
 	rule := config.Extract{Name: "r", Tool: "search", Type: "Product", Value: "$.name"}
 	for listed, want := range map[string]string{
 		"Product":  "",
-		"Prodct":   `guard.listed requires the type "Prodct", which no rule finds: every check fails unless a tool declares one; did you mean "Product"?`,
-		"Audience": `guard.listed requires the type "Audience", which no rule finds: every check fails unless a tool declares one`,
+		"Prodct":   `guard.listed[0]: guard.listed requires the type "Prodct", which no rule finds: every check fails unless a tool declares one; did you mean "Product"? Else add a rule that finds it`,
+		"Audience": `guard.listed[0]: guard.listed requires the type "Audience", which no rule finds: every check fails unless a tool declares one; add a rule that finds it`,
 	} {
 		c := config.Config{
 			Extract: []config.Extract{rule},
 			Guard:   config.Guard{Require: config.RequireListed, Listed: []string{listed}},
 		}
-		if got := strings.Join(Warnings(c, []string{"Product"}), "\n"); got != want {
+		if got := advised(c, "Product"); got != want {
 			t.Errorf("%s: %q, want %q", listed, got, want)
 		}
 	}
@@ -167,8 +167,7 @@ func TestUnseenWarnings(t *testing.T) {
 		"attribute of the plan":     {config.Guard{}, []config.Extract{result, with(action, quantity)}, missing},
 		"attribute that is allowed": {typed(config.TypePolicy{Drift: map[string]config.Drift{"quantity": {Optional: true}}}), []config.Extract{result, with(action, quantity)}, ""},
 	} {
-		a := adviceOf(config.Config{Guard: test.guard, Extract: test.rules})
-		got := strings.Join(a.unseen(a.shown()), "\n")
+		got := only(config.Config{Guard: test.guard, Extract: test.rules}, (*advice).unseen)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -190,7 +189,7 @@ func TestAlternativesNobodyNames(t *testing.T) {
 		"one of the type":       {[]config.Extract{list, bought}, false},
 	} {
 		const warning = `rule "offers" says alternatives, and no rule with in: action finds the type "Product": `
-		if all := strings.Join(Warnings(config.Config{Extract: test.rules}, nil), "\n"); strings.Contains(all, warning) != test.warned {
+		if all := advised(config.Config{Extract: test.rules}); strings.Contains(all, warning) != test.warned {
 			t.Errorf("%s: warned %t, want %t:\n%s", name, !test.warned, test.warned, all)
 		}
 	}

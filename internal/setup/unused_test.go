@@ -26,16 +26,16 @@ func TestUnusedWarnings(t *testing.T) {
 	}{
 		{"attribute of a rule", config.Guard{Drift: drift("tests")}, []string{"Build"}, ""},
 		{"attribute of the default policy", config.Guard{Drift: drift("price")}, []string{"Build"}, ""},
-		{"misspelt", config.Guard{Drift: drift("test")}, []string{"Build"}, `guard.drift has the attribute "test", which no rule finds: it has no effect unless a tool declares one; did you mean "tests"?`},
+		{"misspelt", config.Guard{Drift: drift("test")}, []string{"Build"}, `guard.drift.test: no rule finds the attribute "test": this has no effect unless a tool declares one; did you mean "tests"? Else add`},
 		{"that code may answer", config.Guard{Drift: drift("signature")}, []string{"Build"}, ""},
-		{"that nothing answers", config.Guard{Drift: drift("signature")}, nil, `guard.drift has the attribute "signature"`},
+		{"that nothing answers", config.Guard{Drift: drift("signature")}, nil, `guard.drift.signature: no rule finds the attribute "signature"`},
 		{"type that code checks", config.Guard{Types: map[string]config.TypePolicy{"Release": {}}}, []string{"Build", "Release"}, ""},
-		{"type that nothing has", config.Guard{Types: map[string]config.TypePolicy{"Release": {}}}, []string{"Build"}, `guard.types has the type "Release"`},
-		{"misspelt for a type that code checks", config.Guard{Types: map[string]config.TypePolicy{"Build": {Drift: drift("test")}}}, []string{"Build"}, `guard.types.Build.drift has the attribute "test"`},
+		{"type that nothing has", config.Guard{Types: map[string]config.TypePolicy{"Release": {}}}, []string{"Build"}, `guard.types.Release: no rule finds the type "Release"`},
+		{"misspelt for a type that code checks", config.Guard{Types: map[string]config.TypePolicy{"Build": {Drift: drift("test")}}}, []string{"Build"}, `guard.types.Build.drift.test: no rule finds the attribute "test"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := strings.Join(Warnings(config.Config{Guard: test.guard, Extract: []config.Extract{rule}}, test.coded), "\n")
-			if test.want == "" && strings.Contains(got, "guard.") || !strings.Contains(got, test.want) {
+			got := advised(config.Config{Guard: test.guard, Extract: []config.Extract{rule}}, test.coded...)
+			if test.want == "" && strings.Contains("\n"+got, "\nguard.") || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

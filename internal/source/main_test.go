@@ -53,7 +53,7 @@ func thing(typ, value string, attributes values) entity.Canonical {
 // record is the evidence of a session that rests on some entities.
 type recorded []entity.Canonical
 
-func (r recorded) Collect(context.Context, safety.Session, record.Decision) (safety.Snapshot, error) {
+func (r recorded) Collect(context.Context, record.Session, record.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot{Evidence: entity.Evidence{Entities: r}, Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"}}, nil
 }
 
@@ -62,12 +62,12 @@ func check(t *testing.T, c safety.Checker) safety.Report {
 	t.Helper()
 	g, err := safety.NewGuard(safety.GuardConfig{
 		Ledger: new(store.Memory).Open().Ledger(), Evidence: recorded{strava}, Checkers: map[string]safety.Checker{"Product": c},
-		Policy: safety.DefaultPolicy(), Now: func() time.Time { return epoch },
+		Now: func() time.Time { return epoch },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := g.Check(t.Context(), safety.Session{App: "adcp", User: "ana", ID: "sess-nike-summer"})
+	r, err := g.Check(t.Context(), record.Session{App: "adcp", User: "ana", ID: "sess-nike-summer"})
 	if err != nil {
 		t.Fatal(err)
 	}

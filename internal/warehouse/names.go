@@ -130,37 +130,30 @@ func (n Names) Quote(name string) string {
 }
 
 // Check reports names of the dataset that cannot be used. It is a [config.Check].
-func Check(k config.Key, c *config.Config) {
+func Check(c *config.Config) []config.Problem {
 	b := &c.BigQuery
 	if !b.Enabled() {
-		return
+		return nil
 	}
 	_, err := NamesOf(*b)
-	checkNames(k, c, err)
 	if b.Extract.Model != "" && err == nil {
 		_, endpoint := ExtractEndpoint(*b, config.Default().BigQuery.Location) // wherever it is: only its form counts here
 		_, connection := ExtractConnection(*b)
-		checkNames(k, c, errors.Join(endpoint, connection))
+		err = errors.Join(endpoint, connection)
 	}
-}
-
-func checkNames(k config.Key, c *config.Config, err error) {
-	fields := map[string]*string{
-		"project": &c.BigQuery.Project, "billing_project": &c.BigQuery.BillingProject, "dataset": &c.BigQuery.Dataset, "location": &c.BigQuery.Location,
-		"table": &c.BigQuery.Table, "view_prefix": &c.BigQuery.ViewPrefix, "graph.name": &c.BigQuery.Graph.Name,
-		"extract.model": &c.BigQuery.Extract.Model, "extract.location": &c.BigQuery.Extract.Location, "extract.connection": &c.BigQuery.Extract.Connection,
-	}
+	var out []config.Problem
 	for _, e := range unjoin(err) {
 		var name *NameError
-		if !errors.As(e, &name) || fields[name.What] == nil {
+		if !errors.As(e, &name) {
 			continue
 		}
 		problem := config.Quote(name.Name) + " cannot be used in a statement"
 		if name.Name == "" {
 			problem = "missing"
 		}
-		k.Of(fields[name.What]).Wrong(problem, name.Remedy)
+		out = append(out, config.Problem{Path: "bigquery." + name.What, Text: problem, Remedy: name.Remedy})
 	}
+	return out
 }
 
 // unjoin returns the errors that were joined in err, or err alone.

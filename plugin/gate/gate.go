@@ -33,7 +33,7 @@ type Config struct {
 	Guard *safety.Guard
 	// Settings name the tools and the inputs that need an approval, and the effect of a tool that
 	// cannot be guarded. The gate asks for the approval if the tool does not. The other settings
-	// are for the Guard, see [safety.NewPolicy].
+	// are for the Guard, see [safety.GuardConfig].
 	Settings config.Guard
 	// Named are the parts of the configuration that name tools, besides Settings: the log names
 	// those that no known tool has.

@@ -72,7 +72,7 @@ func newRunner(root agent.Agent, plugins runner.PluginConfig) *runner.Runner {
 // unusedGuard is a guard that must not be needed: its ledger panics.
 func unusedGuard() *safety.Guard {
 	return must(safety.NewGuard(safety.GuardConfig{
-		Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{}, Policy: safety.DefaultPolicy(),
+		Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{},
 	}))
 }
 
@@ -115,7 +115,7 @@ type market struct {
 	now []float64
 }
 
-func (mk *market) Collect(_ context.Context, _ safety.Session, d record.Decision) (safety.Snapshot, error) {
+func (mk *market) Collect(_ context.Context, _ record.Session, d record.Decision) (safety.Snapshot, error) {
 	mk.mu.Lock()
 	defer mk.mu.Unlock()
 	mk.decisions = append(mk.decisions, d)
@@ -143,7 +143,7 @@ func (mk *market) Check(context.Context, entity.Canonical) (safety.State, error)
 
 func (mk *market) guard() *safety.Guard {
 	return must(safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.Memory).Open().Ledger(), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: safety.DefaultPolicy(),
+		Ledger: new(store.Memory).Open().Ledger(), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk},
 	}))
 }
 

@@ -36,7 +36,7 @@ func TestCallsAreForgottenWhenTheyEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	guard, err := safety.NewGuard(safety.GuardConfig{ // whose ledger panics
-		Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{}, Policy: safety.DefaultPolicy(),
+		Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{},
 	})
 	if err != nil {
 		t.Fatal(err)

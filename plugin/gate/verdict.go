@@ -75,7 +75,7 @@ func replays(report safety.Report) (list []safety.Origin) {
 
 // RecordCheck writes the verdict of a check that was made outside of any run, under a trace of its own.
 // approval is the request that was checked; the zero Approval is none.
-func (g *Gate) RecordCheck(ctx context.Context, s safety.Session, report safety.Report, approval safety.Approval) {
+func (g *Gate) RecordCheck(ctx context.Context, s record.Session, report safety.Report, approval safety.Approval) {
 	g.verdict(ctx, g.rec.NoRun(s), report, "check", "", approval, false)
 }
 

@@ -100,7 +100,7 @@ func (p plan) flow(t *testing.T, name string) (f printed) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := setup.Warnings(parsed.WithDefaults(), nil); len(w) > 0 {
+	if w := setup.Advice(parsed.WithDefaults(), nil); len(w) > 0 {
 		t.Errorf("%s warns: %q", f.Use, w)
 	}
 	for line := range strings.Lines(p.calls) {

@@ -19,7 +19,7 @@ import (
 // start is the time of the first request; microseconds are what a ledger keeps.
 var start = time.Date(2026, 1, 19, 10, 0, 12, 345678000, time.UTC)
 
-var session = safety.Session{App: "ads", User: "ana", ID: "sess-1"}
+var session = record.Session{App: "ads", User: "ana", ID: "sess-1"}
 
 // Pending returns a valid pending approval whose every field is set but those that
 // its later life sets. n makes ids and times differ.
@@ -164,10 +164,10 @@ func testList(t *testing.T, one, two store.Store) {
 		"a call":                           {query: safety.Query{Session: session, Tool: "provision", ArgsDigest: "digest"}, want: []safety.Approval{first, second}},
 		"a call of which no tool is known": {query: safety.Query{Session: session, ArgsDigest: "other"}, want: []safety.Approval{differing}},
 		"a tool with a confirmation":       {query: safety.Query{Session: session, Tool: "provision", ConfirmationID: "conf"}, want: []safety.Approval{second}},
-		"another application":              {query: safety.Query{Session: safety.Session{App: "other", User: "ana", ID: "sess-1"}}},
-		"another user":                     {query: safety.Query{Session: safety.Session{App: "ads", User: "bob", ID: "sess-1"}}},
-		"another session":                  {query: safety.Query{Session: safety.Session{App: "ads", User: "ana", ID: "SESS-1"}}},
-		"names that are one together":      {query: safety.Query{Session: safety.Session{App: "adsana", ID: "sess-1"}}},
+		"another application":              {query: safety.Query{Session: record.Session{App: "other", User: "ana", ID: "sess-1"}}},
+		"another user":                     {query: safety.Query{Session: record.Session{App: "ads", User: "bob", ID: "sess-1"}}},
+		"another session":                  {query: safety.Query{Session: record.Session{App: "ads", User: "ana", ID: "SESS-1"}}},
+		"names that are one together":      {query: safety.Query{Session: record.Session{App: "adsana", ID: "sess-1"}}},
 	} {
 		for _, brief := range []bool{false, true} {
 			tt.query.Brief = brief
