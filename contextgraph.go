@@ -161,7 +161,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		Evidence: setup.NewEvidence(in.sessions, in.store, setup.Program{
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
-			Give:  func(ctx context.Context, list []schema.Shown) []schema.Shown { return in.rec.Give(ctx, list) },
+			Give:  func(ctx context.Context, list []record.Shown) []record.Shown { return in.rec.Give(ctx, list) },
 		}),
 		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
 	})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -26,7 +25,7 @@ type Selection struct {
 	// RunsOf are the runs of the turns that were asked for.
 	RunsOf map[string][]string
 	// NoRow are the results that requests of models showed and no row has, in the order of the requests.
-	NoRow []schema.Shown
+	NoRow []record.Shown
 }
 
 // Select selects the evidence of a decision. RunsOf is filled for the turns.
@@ -94,13 +93,13 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 }
 
 // withoutRow returns the results that requests showed up to a row and no row has.
-func (s *Session) withoutRow(upTo int64) (list []schema.Shown) {
+func (s *Session) withoutRow(upTo int64) (list []record.Shown) {
 	for shown, of := range s.noRow {
 		if of.shown <= upTo && (of.given == 0 || of.given > upTo) {
 			list = append(list, shown)
 		}
 	}
-	slices.SortFunc(list, func(a, b schema.Shown) int {
+	slices.SortFunc(list, func(a, b record.Shown) int {
 		return cmp.Or(cmp.Compare(s.noRow[a].shown, s.noRow[b].shown), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call),
 			cmp.Compare(a.Args, b.Args), cmp.Compare(a.Result, b.Result))
 	})

@@ -28,7 +28,7 @@ type Session struct {
 	declared declarations           // of calls under way
 	results  []*result              // by number, from 1, in the order of their rows
 	same     map[shownKey][]*result // by tool and digest, in the order of their rows
-	noRow    map[schema.Shown]*noRow
+	noRow    map[record.Shown]*noRow
 	outputs  map[string][]output // by digest, in the order of their rows
 	calls    []modelCall         // in the order of their rows
 	named    map[string]int      // place in calls by the ids of the calls that they ask for

@@ -68,7 +68,7 @@ func (s *Session) modelCall(e *record.Event, attrs *schema.Attributes) {
 // tie returns the result that a request shows, as a set; nil if it cannot be told. It is the earliest one
 // with the value that the request does not show yet: an earlier one replaces less. If the request does not
 // show the arguments of the call, all results with the value must be of the same.
-func (s *Session) tie(e *record.Event, shown *schema.Shown, taken *numbers) *numbers {
+func (s *Session) tie(e *record.Event, shown *record.Shown, taken *numbers) *numbers {
 	all := s.same[shownKey{shown.Tool, shown.Result}]
 	if len(all) == 0 && !shown.Agent {
 		s.unexplained(e.Seq, shown)
@@ -99,11 +99,11 @@ func (s *Session) tie(e *record.Event, shown *schema.Shown, taken *numbers) *num
 }
 
 // unexplained notes that a request shows a result that no row has.
-func (s *Session) unexplained(row int64, shown *schema.Shown) {
+func (s *Session) unexplained(row int64, shown *record.Shown) {
 	key := *shown
 	key.By, key.Client = "", false
 	if s.noRow == nil {
-		s.noRow = make(map[schema.Shown]*noRow)
+		s.noRow = make(map[record.Shown]*noRow)
 	}
 	if s.noRow[key] == nil {
 		s.noRow[key] = &noRow{shown: row}
@@ -117,7 +117,7 @@ type noRow struct{ shown, given int64 }
 
 // explained notes that a row has the value of a result that a request showed.
 func (s *Session) explained(r *result) {
-	if of := s.noRow[schema.Shown{Tool: r.tool, Call: r.call, Args: r.args, Result: r.digest}]; of != nil && of.given == 0 {
+	if of := s.noRow[record.Shown{Tool: r.tool, Call: r.call, Args: r.args, Result: r.digest}]; of != nil && of.given == 0 {
 		of.given = r.row
 	}
 }

@@ -115,7 +115,7 @@ func (rec *Recorder) unexplained(ctx context.Context, r *Run, l *llmSpan, list *
 
 // Give writes a row for each of these results, which requests of models showed and no row has, if the events
 // of the run have its value. It returns those without one. The run is that of ctx, as [Detach] keeps it.
-func (rec *Recorder) Give(ctx context.Context, list []schema.Shown) (without []schema.Shown) {
+func (rec *Recorder) Give(ctx context.Context, list []record.Shown) (without []record.Shown) {
 	var r *Run
 	if ic := Within(ctx); ic != nil {
 		r = rec.runs.get(keyOf(ic))

@@ -25,7 +25,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -119,7 +118,7 @@ func TestEndsNameTheirBeginning(t *testing.T) {
 		ends[rowtest.Attribute(t, e, "adk", "result")] = true
 	}
 	shown := answersOf(t, sink.Rows())[1].Shown.Results
-	if slices.ContainsFunc(shown, func(s schema.Shown) bool { return !ends[s.Result] }) || len(shown) != 3 || len(sink.Of(record.ToolResultRewritten)) != 0 {
+	if slices.ContainsFunc(shown, func(s record.Shown) bool { return !ends[s.Result] }) || len(shown) != 3 || len(sink.Of(record.ToolResultRewritten)) != 0 {
 		t.Errorf("the model was shown %v, want all three results and no other", shown)
 	}
 }
@@ -155,7 +154,7 @@ func TestPassedResults(t *testing.T) {
 			if asked := sink.Of(record.LLMResponse)[0].EventID; text("asked") != asked || text("call_id") != "c1" {
 				t.Errorf("attributes %s; want the answer %s", end.Attributes, asked)
 			}
-			diff(t, "what the model was shown", []schema.Shown{{Tool: "search", Call: "c1", Args: text("args_digest").(string), Result: text("result").(string)}}, answersOf(t, sink.Rows())[1].Shown.Results)
+			diff(t, "what the model was shown", []record.Shown{{Tool: "search", Call: "c1", Args: text("args_digest").(string), Result: text("result").(string)}}, answersOf(t, sink.Rows())[1].Shown.Results)
 			checkParents(t, sink.Rows())
 		})
 	}

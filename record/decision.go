@@ -44,3 +44,16 @@ type Receipt struct {
 	// found nothing. They decide nothing.
 	Notes []string `json:"notes,omitempty"`
 }
+
+// Shown is a result in a request of a model. Args and Result are digests, Args "" if the request does not show
+// the call. By is the agent that called where a text tells of the result. Client says that a user's message
+// brought it, Agent that the tool has the name of an agent.
+type Shown struct {
+	Tool   string `json:"tool"`
+	Call   string `json:"call"`
+	By     string `json:"by"`
+	Args   string `json:"args"`
+	Result string `json:"result"`
+	Client bool   `json:"client"`
+	Agent  bool   `json:"agent"`
+}

@@ -76,8 +76,6 @@ func TestBasis(t *testing.T) {
 		others []entity.Canonical
 		asked  bool
 		rules  []entity.Shown
-		// rewritten are the tools whose results a callback changed.
-		rewritten []string
 		now       values
 		// What comes of it: "" for safe, else reason: detail of the failures, and before
 		// -> after: recommendation of the alerts, of which each begins and ends so.
@@ -113,12 +111,16 @@ func TestBasis(t *testing.T) {
 			want: []string{"nothing_seen: nothing on record shows id: no rule of the configuration shows it; ..."}},
 		{name: "a claim", seen: item(saidBy(entity.SourceClaim, values{"price": usd("$10")})), now: values{"price": usd("$10")},
 			want: []string{"nothing_seen: nothing on record shows it: no rule of the configuration shows it"}},
-		{name: "a result that was rewritten", seen: item(saidBy(entity.SourceClaim, values{"price": usd("$10")})), now: values{"price": usd("$10")},
-			rules: priceRules, rewritten: []string{"budget", "list", "search"},
-			want: []string{`result_rewritten: a callback changed what "search" and "list" answered before a model read it, ... with RecordEntity`}},
-		{name: "an attribute of a result that was rewritten", seen: item(entity.Entity{Source: entity.SourceRule, Attributes: values{"reach": number(1)}}, inArgs(values{"price": usd("$10")})),
-			now: values{"price": usd("$10"), "reach": number(1)}, rules: priceRules, rewritten: []string{"look_up", "search"},
-			want: []string{`result_rewritten: a callback changed what "search" answered ...`}},
+		{name: "what was given alone", seen: item(saidBy(entity.SourceGiven, values{"price": usd("$10")}), inArgs(nil)), now: values{"price": usd("$10")}, asked: true,
+			want: []string{"nothing_seen: nothing on record shows it: ..."}},
+		{name: "what was given besides has to hold", seen: item(readAt("$10"), saidBy(entity.SourceGiven, values{"price": usd("$12")})), now: values{"price": usd("$10")},
+			want: []string{"$12 -> $10: Plan again ..."}},
+		{name: "what was given and is not named has to hold", seen: item(saidBy(entity.SourceGiven, values{"price": usd("$10")})), others: []entity.Canonical{called("y", readAt("$1"))}, now: values{"price": usd("$12")},
+			want: []string{"$10 -> $12: Plan again ..."}},
+		{name: "nothing was shown to the model that asked", seen: item(unreadAt("$10")), now: values{"price": usd("$10")}, asked: true,
+			want: []string{"nothing_read: the model that asked was shown nothing of what the call rests on: look it up, then ask again"}},
+		{name: "without a model what was given alone", seen: item(saidBy(entity.SourceGiven, values{"price": usd("$10")})), now: values{"price": usd("$10")},
+			want: []string{"nothing_read: ..."}},
 		{name: "what a model found", seen: item(saidBy(entity.SourceModel, values{"price": usd("$10")})), now: values{"price": usd("$10")},
 			want: []string{"nothing_seen: nothing on record shows it: ..."}},
 		{name: "the arguments alone", seen: none, now: values{"availability": entity.Bool(true)},
@@ -148,9 +150,9 @@ func TestBasis(t *testing.T) {
 		{name: "one of two read", seen: item(unreadAt("$10"), readAt("$10"), unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
 		{name: "not read, and no model asked", seen: item(unreadAt("$10"), inArgs(nil)), now: values{"price": usd("$10")}},
 		{name: "not read, and optional", change: optional("price"), seen: item(unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
-		{name: "not read, and not named", seen: item(unreadAt("$10")), asked: true, now: values{"price": usd("$10")}},
+		{name: "not read, and not named, beside what was read", seen: item(unreadAt("$10")), others: []entity.Canonical{called("y", readAt("$10"))}, asked: true, now: values{"price": usd("$10")}},
 		{name: "not read, not named, and changed", seen: item(unreadAt("$10")), asked: true, now: values{"price": usd("$12")},
-			want: []string{"$10 -> $12: ..."}},
+			want: []string{"nothing_read: ...", "$10 -> $12: ..."}},
 		{name: "an echo that was read", seen: item(unreadAt("$10"), echoAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")},
 			want: []string{"not_read: ..."}},
 
@@ -211,7 +213,7 @@ func TestBasis(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t, test.change, append([]entity.Canonical{test.seen}, test.others...)...)
-			b.record.snap.Asked, b.record.snap.Expected, b.record.snap.Rewritten = test.asked, test.rules, test.rewritten
+			b.record.snap.Asked, b.record.snap.Expected = test.asked, test.rules
 			b.world.states[test.seen.Key] = safety.State{Attributes: test.now}
 			b.ask()
 			said(t, b.check(), test.want...)

@@ -112,8 +112,6 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.failures = append(r.failures, q.noEntities(g.policy))
 	case len(unlisted) > 0:
 		r.failures = append(r.failures, unlisted...)
-	case len(q.nothingRead(g.policy)) > 0:
-		r.failures = append(r.failures, q.nothingRead(g.policy)...)
 	case !slices.ContainsFunc(found, func(x examined) bool { return x.result.Outcome != EntitySkipped }):
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
@@ -135,6 +133,9 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.results = append(r.results, x.result)
 		r.alerts = append(r.alerts, x.alerts...)
 		r.failures = append(r.failures, x.failures...)
+	}
+	if len(r.failures) == 0 {
+		r.failures = q.nothingRead(g.policy)
 	}
 	r.alerts = append(r.alerts, exceeded...)
 	r.preconditions, r.drifted = preconditions(q.targets, found), drifted(q.targets, found)

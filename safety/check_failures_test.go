@@ -103,10 +103,6 @@ var failures = []struct {
 	{"nothing compared", safety.ReasonNothingCompared, all(ruled("price", config.Drift{Optional: true}), answers(values{"reach": number(1)})), snapped(func(s *safety.Snapshot) {
 		s.Entities = []entity.Canonical{thing("Product", strava.Value, values{"price": usd("$40,000")})}
 	})},
-	{"result rewritten", safety.ReasonResultRewritten, nil, snapped(func(s *safety.Snapshot) {
-		s.Entities[0].Attributes = nil
-		s.Expected, s.Rewritten = []entity.Shown{{Type: "Product", Rule: "r", Tool: "search"}}, []string{"search"}
-	})},
 	{"nothing seen", safety.ReasonNothingSeen, nil, seen(func(e *entity.Canonical) { e.Attributes = nil })},
 	{"one row", "", nil, snapped(func(s *safety.Snapshot) { s.Receipt.Watermark, s.Receipt.RowsRead = 1, 1 })},
 	{"no rows", safety.ReasonIncompleteRecord, nil, snapped(func(s *safety.Snapshot) { s.Receipt.RowsRead = 0 })},
@@ -223,7 +219,7 @@ func TestEveryReasonIsTested(t *testing.T) {
 		safety.ReasonRulesChanged:  true, // TestOtherThanAtTheRequest
 		safety.ReasonPolicyChanged: true, // TestOtherThanAtTheRequest
 		// TestBasis
-		safety.ReasonNotRead: true, safety.ReasonArgumentDiffers: true,
+		safety.ReasonNotRead: true, safety.ReasonNothingRead: true, safety.ReasonArgumentDiffers: true,
 		safety.ReasonConditionUnmet: true, // TestCondition
 		safety.ReasonSourceDown:     true, // TestOverride
 	}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Attributes are the members of the column attributes that are read back. docs/row-contract.md
@@ -52,7 +54,7 @@ type ADK struct {
 	Said          []string `json:"said"`
 	Shown         struct {
 		Base    string  `json:"base"`
-		Results []Shown `json:"results"`
+		Results []record.Shown `json:"results"`
 		Words   []Words `json:"words"`
 	} `json:"shown"`
 
@@ -87,17 +89,6 @@ type ADK struct {
 
 // GivenByClient is the value of attributes.adk.given of a result that a user's message brought.
 const GivenByClient = "client"
-
-// Shown is a result in a request of a model. Args and Result are digests.
-type Shown struct {
-	Tool   string `json:"tool"`
-	Call   string `json:"call"`
-	By     string `json:"by"`
-	Args   string `json:"args"`
-	Result string `json:"result"`
-	Client bool   `json:"client"`
-	Agent  bool   `json:"agent"`
-}
 
 // Words are the output of a step in a request of a model. Said is a digest, By is "" if the request does not
 // say whose they are.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -38,7 +37,7 @@ type Program struct {
 	Idle func(record.Session, []graphsync.Tally)
 	// Give writes a row for each of the results that models were shown and no row has, in the run that ctx is
 	// of. It returns those that it cannot write. Nil writes none.
-	Give func(ctx context.Context, list []schema.Shown) (without []schema.Shown)
+	Give func(ctx context.Context, list []record.Shown) (without []record.Shown)
 }
 
 // NewEvidence returns the evidence of decisions from folded sessions of a journal.
