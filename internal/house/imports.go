@@ -70,7 +70,7 @@ func rules() []rule {
 		},
 
 		// What keeps.
-		{pkg: "internal/store", imports: "entity record safety", link: outside + " " + storage},
+		{pkg: "internal/store", imports: "entity internal/schema record safety", link: outside + " " + storage},
 		{pkg: "internal/journal", imports: "config entity internal/ratelog internal/schema internal/store internal/text record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
