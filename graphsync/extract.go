@@ -85,7 +85,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			return read, err
 		}
 	}
-	if endsCall(e.EventType) {
+	if endsCall(e.EventType) || len(pending) > 0 {
 		declared, told, err := declared(e, pending)
 		read.relevant = err != nil || len(declared)+len(told) > 0
 		if err != nil {

@@ -111,6 +111,22 @@ func ReadRules(text []byte) (*Extractor, error) {
 	return Compile(rules)
 }
 
+// ReadsOther returns the name of a rule that reads rows which stand for no result of a tool and for no output, ""
+// if there is none. If such a row is lost, nothing in the history of a session tells.
+func (x *Extractor) ReadsOther() string {
+	if x == nil {
+		return ""
+	}
+	for _, c := range x.rules {
+		switch c.event() {
+		case record.ToolStarting, record.ToolCompleted, record.NodeOutput:
+		default:
+			return c.Name
+		}
+	}
+	return ""
+}
+
 // event returns the event type of the rows that c reads.
 func (c *compiled) event() string {
 	switch c.In {

@@ -63,6 +63,7 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 		seen := &sighted{Entity: en, row: e.Seq}
 		if r != nil {
 			seen.start = r.start
+			seen.row = cmp.Or(r.place, seen.row)
 		}
 		seen.Attributes, seen.Echoes = nil, nil
 		thing := s.sight(seen, r)
