@@ -35,9 +35,21 @@ type Config struct {
 	Logger        *slog.Logger
 	Now           func() time.Time
 	Part          contextgraph.Part
-	// Memory, if not nil, is in the place of the journal.
+	// Memory, if not nil, is in the place of the journal. Lose, if not nil, says which rows it loses, as if the process
+	// had been killed before they were stored.
 	Memory *store.Memory
+	Lose   func(record.Event) bool
 }
+
+// losing is a store that loses rows, and tells nobody.
+type losing struct {
+	store.Store
+	lose func(record.Event) bool
+}
+
+// Append implements [store.Store].
+func (l losing) Append(e record.Event) bool { return l.lose(e) || l.Store.Append(e) }
+
 
 // Open opens an instance of the configuration.
 func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
@@ -62,7 +74,11 @@ func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
 		contextgraph.WithLogger(c.Logger), contextgraph.WithClock(c.Now),
 	)
 	if c.Memory != nil {
-		ctx = store.With(ctx, c.Memory.Open())
+		s := c.Memory.Open()
+		if c.Lose != nil {
+			s = losing{s, c.Lose}
+		}
+		ctx = store.With(ctx, s)
 	}
 	return contextgraph.Open(ctx, c.Config, opts...)
 }
