@@ -148,15 +148,12 @@ func (rec *Recorder) giveTurn(ctx context.Context, r *Run, events []*session.Eve
 			continue
 		}
 		digest := rec.digest(ev.Output)
-		out := rec.emit(ctx, r, row{typ: record.NodeOutput, agent: ev.Author, branch: ev.Branch, span: newSpanID(), parent: r.RootSpan}, body{
+		s := source{Event: ev, run: r}
+		out := rec.emitFrom(ctx, &s, row{typ: record.NodeOutput, agent: ev.Author, branch: ev.Branch, span: newSpanID(), parent: r.RootSpan}, body{
 			content: func(d jsonenc.Doc) { d.Value(ev.Output) },
 			adk: func(d jsonenc.Doc) {
 				d.Str("given", schema.GivenByHistory)
 				r.place(d)
-				d.Key("node")
-				d.Open('{')
-				d.Str("path", ev.NodeInfo.Path)
-				d.Close('}')
 				if r.joins(ev.Output) {
 					d.Bool("joins", true)
 				}

@@ -35,21 +35,9 @@ type Config struct {
 	Logger        *slog.Logger
 	Now           func() time.Time
 	Part          contextgraph.Part
-	// Memory, if not nil, is in the place of the journal. Lose, if not nil, says which rows it loses, as if the process
-	// had been killed before they were stored.
+	// Memory, if not nil, is in the place of the journal.
 	Memory *store.Memory
-	Lose   func(record.Event) bool
 }
-
-// losing is a store that loses rows, and tells nobody.
-type losing struct {
-	store.Store
-	lose func(record.Event) bool
-}
-
-// Append implements [store.Store].
-func (l losing) Append(e record.Event) bool { return l.lose(e) || l.Store.Append(e) }
-
 
 // Open opens an instance of the configuration.
 func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
@@ -74,11 +62,7 @@ func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
 		contextgraph.WithLogger(c.Logger), contextgraph.WithClock(c.Now),
 	)
 	if c.Memory != nil {
-		s := c.Memory.Open()
-		if c.Lose != nil {
-			s = losing{s, c.Lose}
-		}
-		ctx = store.With(ctx, s)
+		ctx = store.With(ctx, c.Memory.Open())
 	}
 	return contextgraph.Open(ctx, c.Config, opts...)
 }

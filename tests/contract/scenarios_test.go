@@ -65,7 +65,7 @@ func scenarios() []scenario {
 		{name: "tool_result_rewritten", run: maskedResult},
 		{name: "tool_results_given", run: givenResults},
 		{name: "tool_results_streamed", run: streamedResults},
-		{name: "broken_turn", options: []cgtest.Option{losingATurn}, run: brokenTurn},
+		{name: "broken_turn", broken: true, run: brokenTurn},
 		{name: "tool_args_changed", run: argsChanged},
 		{name: "tool_reads_state", options: []cgtest.Option{cgtest.Replay, regional}, run: oneSearch},
 		{name: "final_response_tool", options: []cgtest.Option{recording(config.Record{FinalResponseTools: []string{"submit"}})}, run: finalResponseTool},
@@ -541,18 +541,6 @@ func askInput(t *testing.T, h *cgtest.Harness) string {
 	return longRunning(t, h.Say("Buy a route"), workflow.WorkflowInputFunctionCallName)
 }
 
-// losingATurn loses the first output of a node and the first end of a run.
-func losingATurn(o *cgtest.Options) {
-	lost := make(map[string]bool)
-	o.Config.Lose = func(e record.Event) bool {
-		if e.EventType != record.NodeOutput && e.EventType != record.InvocationCompleted || lost[e.EventType] {
-			return false
-		}
-		lost[e.EventType] = true
-		return true
-	}
-}
-
 // brokenTurn asks in a turn behind one that was broken off.
 func brokenTurn(t *testing.T, h *cgtest.Harness) {
 	quote := cgtest.FunctionNode("quote", func(agent.Context, any) (map[string]any, error) { return map[string]any{"quote": 7}, nil })
@@ -564,5 +552,6 @@ func brokenTurn(t *testing.T, h *cgtest.Harness) {
 	}
 	cgtest.ServeWorkflow(t, h, workflow.Chain(workflow.Start, quote, buyer), func(*runner.Config) {})
 	h.Say("what is there?")
+	h.Memory.Lose(func(e *record.Event) bool { return e.EventType == record.NodeOutput || e.EventType == record.InvocationCompleted })
 	h.Say("buy it")
 }
