@@ -148,7 +148,7 @@ func (k key) variable() string {
 
 // kind returns the type of the key in words.
 func (k key) kind(s *source) string {
-	if k.field.Tag.Get("lists") != "" {
+	if k.name == "one_of" {
 		return "list of texts, numbers or booleans, or a JSONPath"
 	}
 	return kindOf(k.field.Type, s)
