@@ -332,6 +332,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(data, "CONTEXTGRAPH_GUARD_MODE", "observe")
 	}
 	f.Add([]byte("guard: {tools: [a]}"), "CONTEXTGRAPH_GUARD_TOOLS", "b")
+	f.Add([]byte("extract: [{name: a, value.args: $.x, value: {args: $.y}}, , ~, {value: {b: *c}}]\nenabled: no\nenabled: 1.5"), "CONTEXTGRAPH_GUARD_DRIFT", "")
+	f.Add([]byte("extract: [{name: a, tool: t, type: T, value.args: $.x, value: {args: $.y}}, {value.b: 1, value: {c: 2}}]"), "CONTEXTGRAPH_RECORD_MAX_ROW", "~")
+	f.Add([]byte("guard: {inputs: {a: b}, types: {A: , B: ~, C: {drift: {p: {one_of: [1, [2], ~]}}}}}\njournal: {queue_bytes: {a: 1}, path: ~}"), "CONTEXTGRAPH_GUARD_INPUTS", "a,,b")
 	f.Add([]byte("? {a: b}\n: [c]\n"), "CONTEXTGRAPH_ENABLED", "no")
 	f.Add([]byte("\xef\xbb\xbfa: \"\\0\"\r\n"), "CONTEXTGRAPH_GUARD_CHECK_AGE", "1ns")
 	f.Add([]byte("record: {redact: {patterns: ['(', 'a*']}, max_row: 9MB, tags: {a: b}}"), "CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE", "1GiB")

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func (r *reader) explain(problem string) {
 		r.wrongType(at.node, at.of, at.path)
 	default:
 		fault, remedy, _ := strings.Cut(problem, "; ")
-		r.add(Problem{at.path, fault, remedy})
+		r.add(Problem{at.path, fault, cmp.Or(remedy, "keep one of them")})
 	}
 }
 
@@ -247,6 +248,7 @@ func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string) (out
 		if _, ok := r.places[below]; !ok && key.Line > 0 && value.Kind != yaml.ScalarNode {
 			r.places[below] = at // a missing key, or a wrong name, is reported at its name
 		}
+		key.Line = r.number(key, below, t)
 		if t.Kind() == reflect.Map {
 			r.walk(value, t.Elem(), below)
 			out = append(out, key, value)
@@ -257,7 +259,6 @@ func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string) (out
 		switch {
 		case !known:
 			r.places[below] = at
-			key.Line = r.number(key, below, t)
 		case holds && value.Kind == yaml.MappingNode:
 			out = append(out, r.entries(value, t, below, key.Value+".")...)
 			continue
@@ -269,11 +270,20 @@ func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string) (out
 	return out
 }
 
-// scalarTags are the tags that package yaml gives the values of a kind.
-var scalarTags = map[reflect.Kind]string{
-	reflect.Bool: "!!bool", reflect.Int: "!!int", reflect.Float64: "!!int !!float", reflect.String: "!!str",
-	reflect.Int64: "!!str !!int", // a duration or a size
-	reflect.Uint8: "!!str",       // a type of value
+// form is how values of a kind are written: the tags that package yaml gives them, and the remedy
+// for another value.
+type form struct{ tags, remedy string }
+
+var forms = map[reflect.Kind]form{
+	reflect.Struct:  {"!!map", "write a mapping: one \"key: value\" per line, indented under this key"},
+	reflect.Map:     {"!!map", "write a mapping: one \"key: value\" per line, indented under this key"},
+	reflect.Slice:   {"!!seq", "write a list: one \"- value\" per line, or [a, b]"},
+	reflect.Bool:    {"!!bool", "write true or false, without quotes"},
+	reflect.Int:     {"!!int", "write a whole number, without quotes or a unit"},
+	reflect.Float64: {"!!int !!float", "write a number, without quotes or a unit"},
+	reflect.Int64:   {"!!str !!int", "write for example 30s or 7d (units: ms, s, m, h, d)"},
+	reflect.String:  {"!!str", "write a text; put quotes around it when it looks like a number, a boolean or a date"},
+	reflect.Uint8:   {"!!str", "write one of: " + strings.Join(kindNames(), ", ")},
 }
 
 const orDefault = ", or leave it out for the default"
@@ -284,7 +294,7 @@ func (r *reader) scalar(n *yaml.Node, t reflect.Type, path string) {
 		n.Value = r.expand(path, n.Value)
 		return
 	}
-	if n.Kind != yaml.ScalarNode || !strings.Contains(scalarTags[t.Kind()], n.ShortTag()) {
+	if !strings.Contains(forms[t.Kind()].tags, n.ShortTag()) {
 		r.wrongType(n, t, path)
 		return
 	}
@@ -302,7 +312,7 @@ func (r *reader) scalar(n *yaml.Node, t reflect.Type, path string) {
 	case reflect.TypeFor[entity.Kind]():
 		kind, err := entity.ParseKind(n.Value)
 		if err != nil || kind == entity.KindNone {
-			r.refuse(n, t, Problem{path, value + " is not a type of value", choose("", "write one of", kindNames())})
+			r.refuse(n, t, Problem{path, value + " is not a type of value", remedyFor(n, t)})
 			return
 		}
 		*n = yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(int(kind))}
@@ -323,51 +333,31 @@ func (r *reader) wrongType(n *yaml.Node, t reflect.Type, path string) {
 }
 
 func describe(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	value := strings.Trim(Quote(n.Value), `"`)
-	switch n.ShortTag() {
-	case "!!null":
-		return "no value"
+	value := Quote(n.Value)
+	switch tag := n.ShortTag(); tag {
+	case "!!map", "!!seq", "!!null":
+		return map[string]string{"!!map": "a mapping", "!!seq": "a list", "!!null": "no value"}[tag]
 	case "!!str":
-		return "the text " + Quote(n.Value)
+		return "the text " + value
 	case "!!bool":
-		return "the boolean " + value
+		return "the boolean " + strings.Trim(value, `"`)
 	case "!!timestamp":
-		return "the date " + value
+		return "the date " + strings.Trim(value, `"`)
 	default:
-		return "the number " + value
+		return "the number " + strings.Trim(value, `"`)
 	}
 }
 
 // remedyFor says how values of a type are written.
 func remedyFor(n *yaml.Node, t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[time.Duration]():
-		return "write for example 30s or 7d (units: ms, s, m, h, d)"
-	case reflect.TypeFor[Size]():
+	switch {
+	case t == reflect.TypeFor[Size]():
 		return sizeRemedy
-	}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return "write a mapping: one \"key: value\" per line, indented under this key"
-	case reflect.Slice:
-		return "write a list: one \"- value\" per line, or [a, b]"
-	case reflect.Bool:
-		return "write true or false, without quotes"
-	case reflect.Int:
-		return "write a whole number, without quotes or a unit"
-	case reflect.Float64:
-		return "write a number, without quotes or a unit"
-	}
-	if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 {
+	case t.Kind() == reflect.String && n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 		return `write a text; put quotes around one that begins with a brace, as "{value}"`
+	default:
+		return forms[t.Kind()].remedy
 	}
-	return "write a text; put quotes around it when it looks like a number, a boolean or a date"
 }
 
 // operand returns the value of a condition: a text, a number or a boolean, and for one_of a list of
