@@ -99,8 +99,8 @@ func (r *reader) keeps(path string, file, given *yaml.Node) {
 	}
 }
 
-// nodeAt returns the node of a key below n, which is made if it is missing. It is nil if a node on the way is no
-// mapping.
+// nodeAt returns the node of a key below n, which is made if it is missing. It is nil if a node on
+// the way is no mapping.
 func nodeAt(n *yaml.Node, keys []string) *yaml.Node {
 	if len(keys) == 0 {
 		return n
@@ -155,13 +155,15 @@ func (r *reader) expand(path, text string) string {
 		}
 		r.used[name] = true
 		value, set := r.environ[name]
+		at := r.places[path]
+		at.variable = name
 		switch {
 		case !set:
 			r.failed[path] = true
-			r.addAt(r.places[path], Problem{path, "the environment variable " + name + " is not set", "set it before the program starts"})
+			r.addAt(at, Problem{path, "the environment variable " + name + " is not set", "set it before the program starts"})
 		case value == "":
 			r.failed[path] = true
-			r.addAt(r.places[path], Problem{path, "the environment variable " + name + " is empty", "give it a value before the program starts"})
+			r.addAt(at, Problem{path, "the environment variable " + name + " is empty", "give it a value before the program starts"})
 		}
 		b.WriteString(before + value)
 		text = after

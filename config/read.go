@@ -112,8 +112,8 @@ func (r *reader) explain(problem string) {
 
 // unknownKey reports a key that a struct does not have. The key that was meant is not also missing.
 func (r *reader) unknownKey(at found) {
-	prefix := at.node.Value[:strings.LastIndexByte(at.node.Value, '.')+1]
-	if _, ok := fieldOf(at.of, prefix+"args"); !ok {
+	prefix := "value."
+	if at.of != reflect.TypeFor[Extract]() || !strings.HasPrefix(at.node.Value, prefix) {
 		prefix = ""
 	}
 	var names []string
@@ -255,11 +255,11 @@ func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string) (out
 			continue
 		}
 		f, known := fieldOf(t, key.Value)
-		_, holds := fieldOf(t, key.Value+".args")
+		_, nested := fieldOf(t, key.Value+".args")
 		switch {
 		case !known:
 			r.places[below] = at
-		case holds && value.Kind == yaml.MappingNode:
+		case nested && value.Kind == yaml.MappingNode:
 			out = append(out, r.entries(value, t, below, key.Value+".")...)
 			continue
 		default:
