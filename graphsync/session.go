@@ -27,6 +27,7 @@ type Session struct {
 	// begun has the latest row that began a call, by the key of its span.
 	begun    map[string]*begun
 	declared declarations           // of calls under way
+	paused   map[string]paused      // long-running calls that nobody has answered, by id
 	results  []*result              // by number, from 1, in the order of their rows
 	same     map[shownKey][]*result // by tool and digest, in the order of their rows
 	noRow    map[record.Shown]*noRow
@@ -79,6 +80,8 @@ type result struct {
 	// given says that no tool that was called here gave it: it proves nothing. client says that a user's
 	// message brought it.
 	given, client bool
+	// answers says that it is a client's answer to an open long-running call.
+	answers bool
 	// told says that it is a refusal with the present values.
 	told bool
 	// history says that only the history of the session has it. void says that a row has it after all.
@@ -88,6 +91,12 @@ type result struct {
 	// declared are the sightings that the tool declared.
 	declared []*sighted
 	choices  []*choice
+}
+
+// paused is a long-running call: its tool, and the row that says so.
+type paused struct {
+	tool string
+	row  int64
 }
 
 // digest is a part of a SHA-256, zero for nothing.
@@ -117,7 +126,7 @@ type rest interface {
 
 func newSession(x *Extractor) *Session {
 	return &Session{
-		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: newDeclarations(), same: make(map[shownKey][]*result),
+		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: newDeclarations(), paused: make(map[string]paused), same: make(map[shownKey][]*result),
 		outputs: make(map[string][]output), named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
 		choices: make(map[string][]*choice), found: make(map[string][]found), bytes: sizeOfSession,
 	}
@@ -168,6 +177,10 @@ func (s *Session) add(e *record.Event, others rest) error {
 	case record.EntitiesDeclared:
 		s.declared.add(e, attrs)
 		s.bytes += int64(len(attrs.Entities))
+	case record.ToolPaused:
+		if id := attrs.ADK.CallID(); id != "" && attrs.ADK.PauseKind == "tool" {
+			s.paused[id] = paused{toolName(e.Content), e.Seq}
+		}
 	case record.TurnClosed:
 		for _, id := range attrs.ADK.Closed {
 			s.closed = append(s.closed, closing{by: e.RunID, run: id, row: e.Seq})
@@ -224,7 +237,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 		s.failed(1, (&RowError{EventID: e.EventID, Rule: read.rule, Err: err}).Error())
 	} else {
 		if r != nil && r.given {
-			read.given()
+			read.given(r.answers)
 		}
 		for _, part := range read.parts() {
 			s.see(e, finished(e, part), r)
@@ -375,6 +388,10 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 	}
 	if at, known := s.at[adk.Place]; known && r.history {
 		r.place = s.rows[at].seq
+	}
+	if call, open := s.paused[r.call]; r.client && open && call.tool == r.tool {
+		delete(s.paused, r.call)
+		r.answers, r.start = true, call.row
 	}
 	s.results = append(s.results, r)
 	if run != nil {

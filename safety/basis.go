@@ -111,7 +111,11 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	var out basis
 	e := t.entity
 	seen, allowed := shown(e), b.Types[e.Type].Unseen == config.UnseenAllow
+	given := func(s entity.Entity) bool { return s.Source == entity.SourceGiven }
 	lack := func(name, format string, args ...any) {
+		if slices.ContainsFunc(e.Seen, given) {
+			format += "; a client, an event or a callback told the model of it, which proves nothing: if a client may answer for it, its rule says from_client: true"
+		}
 		f := failOf(e, ReasonNothingSeen, format, args...)
 		if allowed {
 			out.waived = append(out.waived, f)
@@ -119,7 +123,6 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			out.failures = append(out.failures, f)
 		}
 	}
-	given := func(s entity.Entity) bool { return s.Source == entity.SourceGiven }
 	if !seen && (t.action || !slices.ContainsFunc(e.Seen, given)) {
 		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
 	}
