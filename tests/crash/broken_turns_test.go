@@ -23,6 +23,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -225,4 +227,33 @@ func (w window) Get(ctx context.Context, req *session.GetRequest) (*session.GetR
 	last := *req
 	last.NumRecentEvents = 2
 	return w.Service.Get(ctx, &last)
+}
+
+// Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up.
+func TestTurnBrokenOffAnywhere(t *testing.T) {
+	rounds := 0
+	for cut, left := int64(1), true; left; cut++ {
+		script := adktest.Script(looking("routes"), looking("more routes"), adktest.Text("It is there."), looking("routes"), buying(), adktest.Text("Done."))
+		h := cgtest.New(t, func(o *cgtest.Options) { o.Answer, o.Config.Memory = script.Answer, new(store.Memory) })
+		h.Say("what is there?")
+		if err := h.CG.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		left = false
+		h.Memory.Lose(func(e *record.Event) bool {
+			left = left || e.RunSeq > cut
+			return e.RunSeq > cut
+		})
+		calls := adktest.Confirmations(h.Say("buy it"))
+		if len(calls) != 1 {
+			t.Fatalf("cut after row %d: %d requests for a confirmation, want 1", cut, len(calls))
+		}
+		if got := h.Answer(cgtest.SessionID, calls[0].ID, true); h.Bought.Load() != 1 {
+			t.Errorf("cut after row %d: buy answered %v\n%s", cut, got, reasons(got))
+		}
+		rounds++
+	}
+	if rounds < 10 {
+		t.Errorf("%d rows of a turn, want more", rounds)
+	}
 }
