@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -133,12 +134,21 @@ func (s *Session) broken(runs []Run, d record.Decision, upTo int64) (list []Run)
 			if r.Stored == r.Expected {
 				continue
 			}
-		case !r.open(), asking != nil && r.First > asking.First, r.First < fresh, closed[r.ID]:
+		case !r.open(), asking != nil && began(r) > began(asking.Run), began(r) < fresh, closed[r.ID]:
 			continue
 		}
 		list = append(list, r)
 	}
 	return list
+}
+
+// began returns the number of the first row of a run. Rows that wait have none yet, so a run that has only such rows
+// comes after all others.
+func began(r Run) int64 {
+	if r.First == 0 {
+		return math.MaxInt64
+	}
+	return r.First
 }
 
 // Gaps lists, in sentences for people, the missing parts of the record of a run: rows from the middle, and its
