@@ -112,7 +112,7 @@ func (s *Session) inherit(of basis, r *result) {
 		if r.given && one.Source.Reading() {
 			one.Source = entity.SourceGiven
 		}
-		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value})
+		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value, near: seen.near})
 	}
 	for _, c := range of.choices {
 		s.choose(c, r)

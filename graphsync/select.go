@@ -297,7 +297,7 @@ func (sel *selector) readings(all []said) []reading {
 			break
 		}
 		r := reading{s, s.Source.Proves() && (sel.everything || s.result != 0 && holds(sel.known, s.result))}
-		if r.read {
+		if r.read && !r.near {
 			known = max(known, r.start)
 			if sel.isShown(s) {
 				shown = max(shown, r.start)
