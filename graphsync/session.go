@@ -5,7 +5,6 @@ package graphsync
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -97,17 +96,6 @@ type result struct {
 type paused struct {
 	tool string
 	row  int64
-}
-
-// digest is a part of a SHA-256, zero for nothing.
-type digest [16]byte
-
-func digestOf(content []byte) (d digest) {
-	if len(content) > 0 {
-		sum := sha256.Sum256(content)
-		copy(d[:], sum[:])
-	}
-	return d
 }
 
 // Extractor returns the rules that the session was folded by.

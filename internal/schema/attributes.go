@@ -57,9 +57,9 @@ type ADK struct {
 	SourceEventID string   `json:"source_event_id"`
 	Said          []string `json:"said"`
 	Shown         struct {
-		Base    string  `json:"base"`
+		Base    string         `json:"base"`
 		Results []record.Shown `json:"results"`
-		Words   []Words `json:"words"`
+		Words   []Words        `json:"words"`
 	} `json:"shown"`
 
 	// Calls: how they ended, and whether they can be repeated.

@@ -552,6 +552,8 @@ func brokenTurn(t *testing.T, h *cgtest.Harness) {
 	}
 	cgtest.ServeWorkflow(t, h, workflow.Chain(workflow.Start, quote, buyer), func(*runner.Config) {})
 	h.Say("what is there?")
-	h.Memory.Lose(func(e *record.Event) bool { return e.EventType == record.NodeOutput || e.EventType == record.InvocationCompleted })
+	h.Memory.Lose(func(e *record.Event) bool {
+		return e.EventType == record.NodeOutput || e.EventType == record.InvocationCompleted
+	})
 	h.Say("buy it")
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
