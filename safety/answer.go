@@ -28,6 +28,8 @@ const (
 	CodeDrift          = "drift"           // the world has changed
 	CodeCheckFailed    = "check_failed"    // it could not be shown that it has not
 	CodeBlocked        = "blocked"         // an earlier check found that the world had changed
+	CodeSuperseded     = "superseded"      // the same call was asked for again, and the later request counts
+	CodeToolChanged    = "tool_changed"    // the tool is declared otherwise than when the request was asked
 	CodeAlreadyUsed    = "already_used"    // the approval has permitted a call before
 	CodeOtherCall      = "other_call"      // the approval is for another call or tool
 	CodeArgsChanged    = "args_changed"    // the arguments are not those that were approved
@@ -337,6 +339,8 @@ func closedCode(s ApprovalState, other string) string {
 		return CodeExpired
 	case StateBlocked:
 		return CodeBlocked
+	case StateSuperseded:
+		return CodeSuperseded
 	case StatePermitted, StateExecuting, StateExecuted, StateFailed:
 		return CodeAlreadyUsed
 	default:

@@ -79,7 +79,7 @@ func checkLine(line string) error {
 		line = rest
 	}
 	words := strings.Fields(line)
-	states := []string{"pending", "approved", "rejected", "expired", "blocked", "permitted", "executing", "executed", "failed"}
+	states := []string{"pending", "approved", "rejected", "expired", "blocked", "superseded", "permitted", "executing", "executed", "failed"}
 	verdicts := []string{safety.Safe.String(), safety.Drift.String(), safety.CheckFailed.String()}
 	known := append(slices.Clone(states), refused, unguarded, unstarted, otherwise, "none")
 	if len(words) == 0 || !slices.Contains(known, words[0]) {
