@@ -4,7 +4,7 @@
 package config
 
 import (
-	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -74,7 +74,7 @@ type Guard struct {
 type Approvals struct {
 	// Approvers is how many different people have to approve, from 1 to 100. From 2 on, the program
 	// has to name them, with WithIdentity or WithAuthorizer. Defaults to 1.
-	Approvers int `yaml:"approvers" example:"2"`
+	Approvers int `yaml:"approvers"`
 	// Override names the people who may let one call run although its check failed because a source
 	// is down; drift and missing evidence stop the call all the same. It takes two of them, so it
 	// names none or at least two, as the program names people. Defaults to nobody.
@@ -136,7 +136,7 @@ type Drift struct {
 	AtMost any `yaml:"at_most"`
 	// OneOf is the condition that the value is one of a list, or of the list at a JSONPath.
 	// Defaults to none.
-	OneOf any `yaml:"one_of" lists:"true"`
+	OneOf any `yaml:"one_of"`
 	// Equals is the condition that the value is this. Defaults to none.
 	Equals any `yaml:"equals"`
 	// Effect is the effect of a change: with [EffectWarn] it is recorded and shown, and does not
@@ -154,15 +154,14 @@ type Operand struct {
 	Field *any
 }
 
+// conditions returns the fields of all conditions, by key.
+func (d *Drift) conditions() []Operand {
+	return []Operand{{"at_least", &d.AtLeast}, {"at_most", &d.AtMost}, {"one_of", &d.OneOf}, {"equals", &d.Equals}}
+}
+
 // Operands returns the conditions of d that are set: at most one in a valid Config.
-func (d *Drift) Operands() (out []Operand) {
-	v := reflect.ValueOf(d).Elem()
-	for _, k := range keys(v.Type(), "") {
-		if field, ok := v.Field(k.field).Addr().Interface().(*any); ok && *field != nil {
-			out = append(out, Operand{k.name, field})
-		}
-	}
-	return out
+func (d *Drift) Operands() []Operand {
+	return slices.DeleteFunc(d.conditions(), func(o Operand) bool { return *o.Field == nil })
 }
 
 // Path returns the value if it is a JSONPath; false for a literal, such as the amount "$50".
@@ -192,7 +191,7 @@ type TypePolicy struct {
 	// MaxAge is how old an answer about these entities may be when a check starts.
 	// Below [Guard.CheckAge] it also shortens how long the check permits the
 	// action. Defaults to [Guard.CheckAge].
-	MaxAge time.Duration `yaml:"max_age" example:"30s"`
+	MaxAge time.Duration `yaml:"max_age"`
 	// MinConfidence is the confidence, from 0 to 1, below which one of these
 	// entities makes the check fail. Defaults to [Guard.MinConfidence].
 	MinConfidence *float64 `yaml:"min_confidence"`
