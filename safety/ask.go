@@ -37,6 +37,8 @@ type Request struct {
 	Args map[string]any
 	// Declaration is a digest of how the tool is declared. The call runs only if it is the same then.
 	Declaration string
+	// Approvers is how many people have to approve, if it is more than the settings of the tool say.
+	Approvers int
 	// Chained says that the request follows the rules for asking again. A request that is not
 	// chained replaces none, and is not refused because of an earlier one.
 	Chained bool
@@ -115,7 +117,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		ArgsDigest: sum, Args: canonical, Declaration: r.Declaration,
 		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
-		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvals(r.Tool).Approvers,
+		Requester: requester, RequesterAuthenticated: authenticated, Approvers: max(g.policy.settings(r.Tool).Approvers, r.Approvers),
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,
 	}

@@ -116,7 +116,7 @@ func (g *Guard) overriders(a Approval, r Report) []string {
 	if !only {
 		return nil
 	}
-	may := g.policy.approvals(a.Tool).Override
+	may := g.policy.settings(a.Tool).Override
 	return slices.DeleteFunc(a.overrides(unchecked), func(who string) bool { return !has(may, who) })
 }
 
