@@ -76,6 +76,8 @@ func (p *problems) unique(path, suffix string, names []string) {
 
 const toolPattern = "the name of a tool, or a pattern such as provision_*"
 
+const stateKey = "a key of the state of a session, or a pattern such as user:oauth_*"
+
 // pattern reports a malformed pattern of names.
 func (p *problems) pattern(path, s string) {
 	p.when(text.CheckPattern(s) != nil, path, Quote(s)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)

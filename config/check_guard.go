@@ -5,6 +5,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,20 +26,24 @@ func (c *Guard) check(p *problems) {
 	word(p, "guard.mode", c.Mode, "is not a mode", ModeEnforce, ModeObserve)
 	if c.Mode == ModeObserve {
 		const gate, gated = "observe cannot be combined with ", "): a configuration cannot remove a gate that it lists"
-		p.when(len(c.Tools) > 0, "guard.mode", gate+"guard.tools ("+quoted(c.Tools)+gated,
+		p.when(len(c.Tools) > 0, "guard.mode", gate+"guard.tools ("+quoted(slices.Sorted(maps.Keys(c.Tools)))+gated,
 			"write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode")
-		p.when(len(c.Inputs) > 0, "guard.mode", gate+"guard.inputs ("+quoted(c.Inputs)+gated, "write enforce, or remove the nodes from guard.inputs")
-		p.when(len(c.Approvals) > 0, "guard.mode", gate+"guard.approvals: nothing waits for approvers", "write enforce, or remove guard.approvals")
+		p.when(len(c.Inputs) > 0, "guard.mode", gate+"guard.inputs ("+quoted(slices.Sorted(maps.Keys(c.Inputs)))+gated, "write enforce, or remove the nodes from guard.inputs")
 	}
 	word(p, "guard.unguarded", c.Unguarded, "is not known", UnguardedWarn, UnguardedError)
-	p.patterns("guard.tools", c.Tools, toolPattern)
-	p.patterns("guard.inputs", c.Inputs, "the name of a workflow node, or a pattern such as review_*")
-	sorted("guard.approvals", c.Approvals, func(at, pattern string, a Approvals) {
+	sorted("guard.tools", c.Tools, func(at, pattern string, t ToolSettings) {
 		p.name(at, pattern, toolPattern)
 		p.pattern(at, pattern)
-		p.count(at+".approvers", a.Approvers, maxApprovers)
-		p.names(at+".override", a.Override, "the name of a person, as WithIdentity or WithAuthorizer gives it")
-		p.when(len(a.Override) == 1, at+".override", "names one person", "write two or more: it takes two people to override a check")
+		p.count(at+".approvers", t.Approvers, maxApprovers)
+		p.names(at+".override", t.Override, "the name of a person, as WithIdentity or WithAuthorizer gives it")
+		p.when(len(t.Override) == 1, at+".override", "names one person", "write two or more: it takes two people to override a check")
+		p.patterns(at+".state.free", t.State.Free, stateKey)
+		p.patterns(at+".state.show", t.State.Show, stateKey)
+	})
+	sorted("guard.inputs", c.Inputs, func(at, pattern string, t InputSettings) {
+		p.name(at, pattern, "the name of a workflow node, or a pattern such as review_*")
+		p.pattern(at, pattern)
+		p.count(at+".approvers", t.Approvers, maxApprovers)
 	})
 
 	p.duration("guard.request_lifetime", c.RequestLifetime, 0, maxLifetime)

@@ -77,7 +77,8 @@ const Other = "*"
 // defaultOf returns the default of a value that stands in a list, in a map or behind a pointer.
 func defaultOf(t reflect.Type) reflect.Value {
 	for _, v := range []any{
-		Approvals{Approvers: 1},
+		ToolSettings{Approvers: 1},
+		InputSettings{Approvers: 1},
 		TypePolicy{Unseen: UnseenDeny},
 		Budget{Severity: new(0.85)},
 		Extract{In: InResult, Each: "$", ValueType: entity.KindText, Confidence: 1},

@@ -40,7 +40,7 @@ func environment(environ []string) map[string]string {
 }
 
 // variables calls each with every key below path that a variable may set: single values, and the
-// lists that may grow.
+// mappings that may grow.
 func variables(t reflect.Type, path string, each func(name, path string, t reflect.Type)) {
 	for _, f := range fields(t) {
 		at := path + f.Tag.Get("yaml")
@@ -63,8 +63,8 @@ func (r *reader) override(top *yaml.Node) {
 			return
 		}
 		r.used[name] = true
-		r.places[path] = place{variable: name}
 		if value = strings.TrimSpace(value); value == "" {
+			r.places[path] = place{variable: name}
 			r.add(Problem{path, "is set but empty", "unset it, or give it a value"})
 			return
 		}
@@ -72,15 +72,13 @@ func (r *reader) override(top *yaml.Node) {
 		if at == nil {
 			return // what should hold the key is no mapping, which is reported
 		}
+		if t.Kind() == reflect.Map {
+			r.addNames(path, at, value)
+			return
+		}
+		r.places[path] = place{variable: name}
 		given := yaml.Node{Kind: yaml.ScalarNode, Value: value}
-		switch {
-		case t.Kind() == reflect.Slice:
-			given = yaml.Node{Kind: yaml.SequenceNode}
-			for name := range strings.SplitSeq(value, ",") {
-				given.Content = append(given.Content, &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: strings.TrimSpace(name)})
-			}
-			r.keeps(path, at, &given)
-		case t.Kind() == reflect.String || given.ShortTag() == "!!null":
+		if t.Kind() == reflect.String || given.ShortTag() == "!!null" {
 			given.Style = yaml.DoubleQuotedStyle
 		}
 		*at = given
@@ -88,14 +86,26 @@ func (r *reader) override(top *yaml.Node) {
 	r.known = known
 }
 
-// keeps reports a name of the file that a variable leaves out. A variable is set far from the
-// review that a file gets, and only code can remove a gate.
-func (r *reader) keeps(path string, file, given *yaml.Node) {
-	for _, n := range file.Content {
-		if !slices.ContainsFunc(given.Content, func(g *yaml.Node) bool { return g.Value == n.Value }) {
-			r.add(Problem{path, "leaves out " + Quote(n.Value) + ", which the file lists",
-				"add it: the environment can put more behind the gate, only code can take something away"})
+// addNames adds names without settings to the mapping at path. A variable is set far from the review
+// that a file gets, so it takes nothing away: only code can remove a gate.
+func (r *reader) addNames(path string, file *yaml.Node, names string) {
+	if isEmpty(file) {
+		*file = yaml.Node{Kind: yaml.MappingNode, Line: file.Line, Column: file.Column}
+	}
+	if file.Kind != yaml.MappingNode {
+		return // which is reported
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		has := false
+		for i := 0; i < len(file.Content); i += 2 {
+			has = has || file.Content[i].Value == name
 		}
+		if has {
+			continue
+		}
+		r.places[Entry(path, name)] = place{variable: envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))}
+		file.Content = append(file.Content, &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: name}, &yaml.Node{Kind: yaml.MappingNode})
 	}
 }
 

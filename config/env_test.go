@@ -61,7 +61,7 @@ guard:
 			PromptHistory: config.PromptDelta, Artifacts: config.Artifacts{Store: config.StoreOff},
 		},
 		Guard: config.Guard{
-			Mode: config.ModeEnforce, Tools: []string{"a", "b"},
+			Mode: config.ModeEnforce, Tools: config.Tools("a", "b"),
 			RequestLifetime: 2 * time.Hour, CheckAge: 2 * time.Second,
 			CheckTimeout: 2 * time.Second, CheckDeadline: 3 * time.Second,
 			MinConfidence: new(0.2),
@@ -120,7 +120,7 @@ CONTEXTGRAPH_JOURNAL_PATH: journal.path: is set but empty; unset it, or give it 
 			environ: []string{"CONTEXTGRAPH_GUARD_MODE=off", "CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=NaN", "CONTEXTGRAPH_GUARD_TOOLS=a,,b", "CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL=2s"},
 			want: `CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: found the text "NaN"; write a number, without quotes or a unit
 CONTEXTGRAPH_GUARD_MODE: guard.mode: "off" is not a mode; write one of: enforce, observe
-CONTEXTGRAPH_GUARD_TOOLS: guard.tools[1]: the text is empty; write a value, or leave the key out
+CONTEXTGRAPH_GUARD_TOOLS: guard.tools[""]: missing; write the name of a tool, or a pattern such as provision_*
 CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL: journal.commit_interval: 2s is too long; write at most 1s`,
 		},
 		{
@@ -144,21 +144,16 @@ CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE: journal.retention.max_size: 1MiB is too
 		},
 		{
 			name:    "a variable against the file",
-			file:    "guard:\n  request_lifetime: 10s\n  tools: [a]\n",
+			file:    "guard:\n  request_lifetime: 10s\n  tools: {a: {approvers: 2}}\n",
 			environ: []string{"CONTEXTGRAPH_GUARD_CHECK_AGE=11s", "CONTEXTGRAPH_GUARD_MODE=observe"},
 			want: `CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 11s is longer than request_lifetime (10s); a check cannot be valid longer than the request: write a shorter duration
 CONTEXTGRAPH_GUARD_MODE: guard.mode: observe cannot be combined with guard.tools ("a"): a configuration cannot remove a gate that it lists; write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode`,
 		},
 		{
-			name:    "tools are added",
-			file:    "guard: {tools: [a]}",
-			environ: []string{"CONTEXTGRAPH_GUARD_TOOLS=b,a"},
-		},
-		{
-			name:    "tools are not removed",
+			name:    "a list is no mapping",
 			file:    "guard: {tools: [a, b]}",
 			environ: []string{"CONTEXTGRAPH_GUARD_TOOLS=b,c"},
-			want:    `CONTEXTGRAPH_GUARD_TOOLS: guard.tools: leaves out "a", which the file lists; add it: the environment can put more behind the gate, only code can take something away`,
+			want:    `c.yaml:1:9: guard.tools: found a list; write a mapping: one "key: value" per line, indented under this key`,
 		},
 		{
 			name:    "a variable takes the place of a wrong value, and is checked",
@@ -200,5 +195,17 @@ func TestNumberOfTheEnvironment(t *testing.T) {
 		if _, err := config.Parse("c.yaml", nil, []string{"CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=" + text}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// TestAddedNames adds names to mappings by variables, which take nothing away.
+func TestAddedNames(t *testing.T) {
+	got, err := parse("c.yaml", []byte("guard: {tools: {a: {approvers: 2}}, inputs: }"), []string{"CONTEXTGRAPH_GUARD_TOOLS=b,a,b", "CONTEXTGRAPH_GUARD_INPUTS=review"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Guard{Tools: map[string]config.ToolSettings{"a": {Approvers: 2}, "b": {}}, Inputs: map[string]config.InputSettings{"review": {}}}
+	if diff := cmp.Diff(want, got.Guard); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -43,7 +43,7 @@ func Load(path string, checks ...Check) (Config, error) {
 // there twice or has a value of another type is an error. An empty file gives the zero Config.
 //
 // The variables of environ, in the form of [os.Environ], take the place of keys. Each single value
-// outside of lists and maps has one: CONTEXTGRAPH_GUARD_MODE is guard.mode. The lists guard.tools
+// outside of lists and maps has one: CONTEXTGRAPH_GUARD_MODE is guard.mode. The maps guard.tools
 // and guard.inputs have one too, with commas between the names: it adds names to those of the file,
 // and takes none away. Any other variable with a name that begins with CONTEXTGRAPH_ is an error.
 // The exceptions are a variable that a header of the file names, and CONTEXTGRAPH_TOKEN and

@@ -28,6 +28,8 @@ type Execution struct {
 	RunID string
 	// Args must have the digest of the arguments that were approved.
 	Args map[string]any
+	// Declaration must be that of the approval.
+	Declaration string
 	// AtOnce says that the caller consumes the permit right after the check, or never. The ledger
 	// then hears of the permit and its use together, in one transaction. Of two processes that get
 	// a permit at the same time one can consume it. A permit that nobody consumes leaves the
@@ -114,7 +116,7 @@ func (g *Guard) overriders(a Approval, r Report) []string {
 	if !only {
 		return nil
 	}
-	may := g.policy.approvals(a.Tool).Override
+	may := g.policy.settings(a.Tool).Override
 	return slices.DeleteFunc(a.overrides(unchecked), func(who string) bool { return !has(may, who) })
 }
 
@@ -139,6 +141,8 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeNotApproved, nil, "Nobody has approved %s yet.", e.Tool)
 	case a.State == StateApproved && a.Missing() > 0:
 		return no(CodeStore, nil, "The ledger says that %s is approved, and %s.", e.Tool, a.approvedBy())
+	case a.Ended() != "":
+		return no(closedCode(a.State, CodeNotApproved), nil, "The approval of %s lets nothing run: %s.", e.Tool, a.Ended())
 	case a.State != StateApproved || a.Approver == "":
 		return no(closedCode(a.State, CodeNotApproved), nil, "The approval of %s is %s.", e.Tool, a.State)
 	}
@@ -148,6 +152,8 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeArgsChanged, err, "The arguments of %s have no digest.", e.Tool)
 	case digest != a.ArgsDigest:
 		return no(CodeArgsChanged, nil, "The arguments of %s are not those that were approved.", e.Tool)
+	case e.Declaration != a.Declaration:
+		return no(CodeToolChanged, nil, "%s is declared otherwise now than when the approval was asked for, so it may do something else.", e.Tool)
 	}
 	now, err := g.now()
 	switch {

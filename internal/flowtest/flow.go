@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -27,7 +28,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Flow is a flow as [Load] reads it. It holds no state: it may run many times, at once.
@@ -363,6 +363,12 @@ func (f *Flow) Ways() map[string]*Flow {
 		g := *f
 		g.Tools = maps.Clone(f.Tools)
 		var listed []string
+		// Settings hold in every way; a tool that has some is listed as well.
+		g.cfg.Guard.Tools = maps.Clone(f.cfg.Guard.Tools)
+		if g.cfg.Guard.Tools == nil {
+			g.cfg.Guard.Tools = make(map[string]config.ToolSettings)
+		}
+		maps.DeleteFunc(g.cfg.Guard.Tools, func(_ string, s config.ToolSettings) bool { return reflect.ValueOf(s).IsZero() })
 		for name, l := range f.Tools {
 			if f.isGuarded(name) {
 				changed := *l
@@ -371,8 +377,12 @@ func (f *Flow) Ways() map[string]*Flow {
 				listed = append(listed, name)
 			}
 		}
-		if g.cfg.Guard.Tools = nil; way.Guard == "" {
-			g.cfg.Guard.Tools = listed
+		if way.Guard == "" {
+			for _, name := range listed {
+				if len(config.Matching(g.cfg.Guard.Tools, name)) == 0 {
+					g.cfg.Guard.Tools[name] = config.ToolSettings{}
+				}
+			}
 		}
 		out[name] = &g
 	}
@@ -384,5 +394,5 @@ func (f *Flow) isGuarded(name string) bool {
 	if l := f.Tools[name]; l != nil && l.Guard != "" {
 		return true
 	}
-	return slices.ContainsFunc(f.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
+	return len(config.Matching(f.cfg.Guard.Tools, name)) > 0
 }

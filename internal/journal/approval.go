@@ -98,7 +98,9 @@ func (r *approvalRow) bind(b *binder, session int64) {
 	bindState(b, r.Approval, r.consents)
 	b.json(r.notChosen)
 	b.boolean(r.RequesterAuthenticated)
-	b.integer(int64(r.Approvers), session)
+	b.integer(int64(r.Approvers))
+	b.text(r.Declaration)
+	b.integer(session)
 }
 
 // bindUpdate sets the parameters of update_approval.
@@ -171,6 +173,7 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		Approvers:       stmt.ColumnInt(39),
 		Change:          stmt.ColumnText(41),
 		Overridden:      stmt.ColumnBool(42),
+		Declaration:     stmt.ColumnText(43),
 
 		RequesterAuthenticated: stmt.ColumnBool(38),
 	}

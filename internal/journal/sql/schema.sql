@@ -160,6 +160,7 @@ CREATE TABLE approvals (
   span_id                 TEXT NOT NULL,
   args_digest             TEXT NOT NULL,
   args                    TEXT,
+  declaration             TEXT NOT NULL,    -- a digest of how the tool was declared
   entities                TEXT NOT NULL,
   not_chosen              TEXT NOT NULL,    -- what was there to choose and was not chosen
   fingerprint             TEXT NOT NULL,
