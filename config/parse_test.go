@@ -179,8 +179,8 @@ func TestParseFull(t *testing.T) {
 			},
 		},
 		Guard: config.Guard{
-			Mode:            config.ModeEnforce,
-			Tools:           map[string]config.ToolSettings{
+			Mode: config.ModeEnforce,
+			Tools: map[string]config.ToolSettings{
 				"provision_campaign": {Approvers: 2, Override: []string{"eva", "tom"}, State: config.State{Free: []string{"user:oauth_*"}, Show: []string{"cluster"}}},
 				"pause_*":            {},
 			},
