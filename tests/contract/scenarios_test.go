@@ -105,7 +105,7 @@ func scenarios() []scenario {
 		{name: "workflow", run: workflowNodes},
 		{name: "workflow_input", run: workflowInput},
 		{name: "workflow_input_guarded", options: []cgtest.Option{cgtest.FoundByNode, cgtest.GuardInputs("review")}, run: guardedInput},
-		{name: "workflow_input_of_two", options: []cgtest.Option{cgtest.FoundByNode, cgtest.GuardInputs("review"), people}, run: inputOfTwo},
+		{name: "workflow_input_of_two", options: []cgtest.Option{cgtest.FoundByNode, reviewedByTwo}, run: inputOfTwo},
 		{name: "workflow_node_error", run: workflowNodeError},
 		{name: "remote_agent", run: remoteAgent},
 		{name: "remote_agent_as_tool", run: remoteAgentAsTool},
