@@ -112,7 +112,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		ArgsDigest: sum, Args: canonical,
 		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
-		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvals(r.Tool).Approvers,
+		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.approvers(r.Tool, authenticated),
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,
 	}
