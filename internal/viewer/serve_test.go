@@ -98,8 +98,8 @@ func TestServe(t *testing.T) {
 			t.Errorf("GET %s = %d %s", path, resp.StatusCode, body)
 		}
 	}
-	for _, after := range []string{"%00", "x", "bnVsbA=="} {
-		lost := serve(t, viewer.Options{Source: inspect.NewRowsSource(nil, inspect.RowsOptions{})})
+	for _, after := range []string{"%00", "x", "W10"} {
+		lost := serve(t, viewer.Options{Source: inspect.NewRows("rows", nil)})
 		if resp, body := get(t, lost, "/api/sessions?after="+after); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "is no place in this list") {
 			t.Errorf("after=%s: %d %s", after, resp.StatusCode, body)
 		}
