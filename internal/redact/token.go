@@ -22,7 +22,8 @@ type tokenForm struct {
 }
 
 // tokenForms are the forms that are known. A new form needs a prefix with a byte that few
-// words have at its place.
+// words have at its place, and no alphabet in which the form can fail at a text that repeats its prefix:
+// each repetition would be read to the end.
 var tokenForms = []tokenForm{
 	{"JSON web token", []string{"eyJ"}, 'J', 0, 0, 0, isWebToken, 20},
 	{"Google API key", []string{"AIza"}, 'z', base64URL, 35, 35, isDense, 30},
@@ -62,7 +63,7 @@ var tokenForms = []tokenForm{
 	{"Heroku token", []string{"HRKU-AA"}, '-', base64URL, 58, 58, nil, 0},
 	{"Pulumi token", []string{"pul-"}, '-', hex, 40, 0, nil, 0},
 	{"Supabase token", []string{"sbp_"}, '_', hex, 40, 0, nil, 0},
-	{"PlanetScale token", []string{"pscale_tkn_", "pscale_pw_", "pscale_oauth_"}, '_', base64URL | dot | equals, 32, 64, nil, 0},
+	{"PlanetScale token", []string{"pscale_tkn_", "pscale_pw_", "pscale_oauth_"}, '_', base64URL | dot, 32, 64, nil, 0},
 	{"Shopify token", []string{"shpat_", "shpca_", "shppa_", "shpss_"}, '_', hex | upperHex, 32, 0, isDense, 20},
 	{"Shippo token", []string{"shippo_live_", "shippo_test_"}, '_', hex | upperHex, 40, 0, nil, 0},
 	{"Square token", []string{"sq0atp-"}, '-', base64URL, 22, 22, nil, 0},
@@ -74,7 +75,7 @@ var tokenForms = []tokenForm{
 	{"Postman key", []string{"PMAK-"}, '-', hex | dash, 59, 59, nil, 0},
 	{"New Relic key", []string{"NRAK-"}, '-', upper | digits, 27, 27, nil, 0},
 	{"Sentry token", []string{"sntryu_"}, '_', hex, 64, 0, nil, 0},
-	{"Sentry organization token", []string{"sntrys_"}, '_', standard | underscore, 60, 0, nil, 0},
+	{"Sentry organization token", []string{"sntrys_eyJ"}, '_', standard | underscore, 60, 0, nil, 0},
 	{"Grafana token", []string{"glsa_"}, '_', alphanumeric | underscore, 41, 41, nil, 0},
 	{"Grafana Cloud token", []string{"glc_"}, '_', standard, 32, 0, nil, 0},
 	{"Sourcegraph token", []string{"sgp_"}, '_', hex | underscore, 40, 57, nil, 0},
