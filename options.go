@@ -52,7 +52,9 @@ func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } 
 // The person is the requester of each approval that a run asks for, and the approver of each answer
 // that a run brings. The two have to be different people, unless guard.self_approval allows it. Names
 // are compared without regard to case, space and the width of characters. A request of somebody
-// unknown is recorded as not authenticated; an answer of somebody unknown is refused.
+// unknown is recorded as not authenticated, and needs the approval of two people, unless
+// guard.self_approval is true; so a job of cron, or a caller over A2A, needs the name of a service. An
+// answer of somebody unknown is refused.
 //
 // Without this option ADK's user id is the requester. It is the word of a client, so nothing shows
 // that two people are at work: the log, the hint, each report and the page say so.

@@ -42,6 +42,9 @@ func (in *Instance) people() (requesters, approvers string) {
 	approvers = "not authenticated: whoever can send a message as the user of a session approves its requests; WithIdentity or WithAuthorizer names approvers"
 	if in.code.identity != nil {
 		requesters, approvers = "named by the identity", "named by the identity"
+		if !in.cfg.Guard.SelfApproval {
+			requesters += "; two people have to approve what nobody is named for, so jobs of cron and callers over A2A need a service identity"
+		}
 	}
 	if in.code.authorize != nil {
 		approvers = "named by the authorizer"

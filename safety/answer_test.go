@@ -367,6 +367,7 @@ func TestReasonOfARejection(t *testing.T) {
 				b := newBench(t, nil, strava)
 				if who != "" {
 					b = newBench(t, approvers(1), strava)
+					b.asker = "bob"
 				}
 				b.ask()
 				out := b.says(who, tt.ans)

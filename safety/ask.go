@@ -117,7 +117,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		ArgsDigest: sum, Args: canonical, Declaration: r.Declaration,
 		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
-		Requester: requester, RequesterAuthenticated: authenticated, Approvers: max(g.policy.settings(r.Tool).Approvers, r.Approvers),
+		Requester: requester, RequesterAuthenticated: authenticated, Approvers: max(g.approvers(r.Tool, authenticated), r.Approvers),
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,
 	}

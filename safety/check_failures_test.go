@@ -404,6 +404,8 @@ func TestTold(t *testing.T) {
 		"an IP":            {safety.ReasonTypeMismatch, "10.1.2.3 and 10.1.2.3:80 and [fe80::1]:80 say", "[address] and [address] and [address] say"},
 		"a line":           {safety.ReasonNothingSeen, "rule (contextgraph.yaml:120) and (a.yml:12)", "rule (contextgraph.yaml:120) and (a.yml:12)"},
 		"no address":       {safety.ReasonNothingSeen, "price is 10.5 of 12:30", "price is 10.5 of 12:30"},
+		"a time":           {safety.ReasonNoAsOf, "as of 2026-11-26T16:40:48Z, 2026-11-26t16:40 and UTC-05:30", "as of 2026-11-26T16:40:48Z, 2026-11-26t16:40 and UTC-05:30"},
+		"no time":          {safety.ReasonNoAsOf, "2026-11-26T16:80 and 2026-11-26T24:40 and 11-26T16:40, t16:40, utc:05", "[address] and [address] and [address], [address], [address]"},
 		"our own, in full": {safety.ReasonIncompleteRecord, strings.Repeat("x", 400), strings.Repeat("x", 400)},
 	} {
 		f := safety.Failure{EntityType: "Product", Entity: "Strava", Reason: tt.reason, Detail: tt.detail}

@@ -45,6 +45,21 @@ func (g *Guard) requester(ctx context.Context, s record.Session) (name string, a
 	return s.User, false
 }
 
+// nobodyApprovers is how many people have to approve what somebody asked whom the identity does not
+// name: one of them may be the one who asked.
+const nobodyApprovers = 2
+
+// approvers returns how many people have to approve a call of a tool.
+func (g *Guard) approvers(tool string, authenticated bool) int {
+	n := g.policy.settings(tool).Approvers
+	if g.identity == nil || authenticated || g.policy.SelfApproval {
+		return n
+	}
+	return max(n, nobodyApprovers)
+}
+
+var otherCase = strings.NewReplacer("ß", "ss", "i\u0307", "i")
+
 // identity returns the form of a name in which people are compared: without regard to case, to the
 // width of characters, to space around and inside, and to characters that nobody sees.
 func identity(name string) string {
@@ -53,8 +68,9 @@ func identity(name string) string {
 			return -1
 		}
 		return r
-	}, norm.NFKC.String(name))
-	return strings.ToLower(strings.ToUpper(name))
+	}, norm.NFKD.String(name))
+	// NFKD leaves one letter whole that is two in another case, and Go's İ is i in small letters.
+	return otherCase.Replace(strings.ToLower(strings.ToUpper(name)))
 }
 
 // same reports whether two names are those of one person. Names that are empty are nobody's.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -63,11 +65,11 @@ func TestRequester(t *testing.T) {
 			if step := b.history()[0]; step.Actor != tt.want || step.Authenticated != tt.known {
 				t.Errorf("history %+v", step)
 			}
-			want := "Requester: " + tt.want + " (not authenticated)."
+			want, two := "Requester: "+tt.want+" (not authenticated).", tt.identity != nil && !tt.known
 			if tt.known {
 				want = "Requester: " + tt.want + "."
 			}
-			if hint := a.Hint("buy"); !strings.HasSuffix(hint, want) || strings.Contains(hint, "Approvers needed") {
+			if hint := a.Hint("buy"); !strings.HasSuffix(hint, want) || strings.Contains(hint, "Approvers needed: 2.") != two {
 				t.Errorf("hint %q, want %q at the end", hint, want)
 			}
 			if got := a.Shown()["requester"]; !cmp.Equal(got, any(map[string]any{"name": tt.want, "authenticated": tt.known})) {
@@ -152,6 +154,7 @@ func TestWhoMayApprove(t *testing.T) {
 		"a caller without a name, authorized":  {asker: "Bob Smith", caller: " ", authorizer: names("boss"), detail: nobody},
 		"the authorizer names what is no name": {asker: "Bob Smith", caller: "eva", authorizer: names("\u200b "), detail: "names nobody"},
 		"the user for whom nobody known asked": {asker: " ", caller: "ana", detail: self, rejecter: "ana"},
+		"that user, who may":                   {asker: " ", caller: "ana", self: true, approver: "ana", rejecter: "ana"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, confirmed := range []bool{true, false} {
@@ -186,5 +189,41 @@ func TestWhoMayApprove(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// With an identity, two different people approve what nobody is known to have asked; more, where the
+// policy says so.
+func TestNobodyAsks(t *testing.T) {
+	answers := []string{"straße", "STRASSE", "Straſse", "tom", "ＴＯＭ", "max"}
+	for policy, last := range map[int]string{1: "tom", 2: "tom", 3: "max"} {
+		b := newBench(t, func(cfg *safety.GuardConfig) {
+			approvers(policy)(cfg)
+			cfg.Authorizer, cfg.Identity = nil, known
+		}, strava)
+		b.ask()
+		var took string
+		for _, who := range answers {
+			if b.says(who, safety.Answer{Confirmed: true}).Accepted {
+				took = who
+				break
+			}
+		}
+		if took != last {
+			t.Errorf("approvers: %d: the yes of %q was enough, want %q", policy, took, last)
+		}
+	}
+}
+
+// A name is the same person in another case, whatever its letters become there.
+func TestFullCaseFolding(t *testing.T) {
+	folded, upper := cases.Fold(), cases.Upper(language.Und)
+	for r := range '\U00020000' { // no letter beyond has a case
+		name := "a" + string(r)
+		for _, other := range []string{folded.String(name), upper.String(name), strings.ToUpper(name), strings.ToLower(name)} {
+			if a := (safety.Approval{Consents: []safety.Consent{{Who: name}}}); !a.Consented(other) {
+				t.Errorf("%q is not %q, %U", name, other, r)
+			}
+		}
 	}
 }

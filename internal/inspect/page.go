@@ -6,6 +6,7 @@ package inspect
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (q *Query) Check() error {
 	}
 	for _, s := range q.Status {
 		if !slices.Contains(Statuses(), s) {
-			return fmt.Errorf("list sessions: status %q: use one of %v", s, Statuses())
+			return fmt.Errorf("%w: status %q: use one of %v", ErrQuery, s, Statuses())
 		}
 	}
 	if q.Limit == 0 {
@@ -37,6 +38,9 @@ func (q *Query) Check() error {
 	q.Limit = min(q.Limit, MaxLimit)
 	return nil
 }
+
+// ErrQuery is the error of a [Source] about a [Query] that nothing can answer.
+var ErrQuery = errors.New("list sessions")
 
 // Statuses returns every status, in the order of their declarations.
 func Statuses() []Status {
@@ -84,7 +88,7 @@ func ReadCursor(text string, place any) error {
 		err = json.Unmarshal(data, place)
 	}
 	if err != nil {
-		return fmt.Errorf("list sessions: after %q is no place in this list: use the next of the page before", clip(text, 40))
+		return fmt.Errorf("%w: after %q is no place in this list: use the next of the page before", ErrQuery, clip(text, 40))
 	}
 	return nil
 }

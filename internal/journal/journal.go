@@ -136,8 +136,8 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	if groupMayWrite(path) {
-		cfg.Logger.Warn("contextgraph: the members of a group may write the journal, and whoever writes it approves requests: run chmod 600 on it, unless they are meant to", "path", path)
+	if access := accessOfOthers(path); access != "" {
+		cfg.Logger.Warn("contextgraph: "+access+": run chmod 600 on it, unless they are meant to", "path", path)
 	}
 	conn, err := openWriter(ctx, path, cfg.Destinations, busy)
 	if err != nil {

@@ -47,6 +47,9 @@ func prepareFile(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
 		return "", fmt.Errorf("path %q: create its directory: %w: name a file in a folder that can be written, with journal.path or CONTEXTGRAPH_JOURNAL_PATH", path, err)
 	}
+	if err := checkFolder(abs); err != nil {
+		return "", fmt.Errorf("path %q: %w", path, err)
+	}
 	err = createFile(abs)
 	if errors.Is(err, fs.ErrExist) {
 		if err := checkOwned(abs); err != nil {

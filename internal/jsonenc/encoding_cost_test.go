@@ -74,6 +74,7 @@ func hostile(n int) map[string]string {
 		"tokens":            fill("-eyJ."),
 		"split tokens":      fill(`\neyJa.`),
 		"prefixes":          fill("/sk-"),
+		"long prefixes":     fill("/sntrys_eyJ=pscale_pw_=hvs.=discord.com/api/webhooks/"),
 		"variables":         fill(`"name":"token","value":`),
 		"values":            fill("value:"),
 		"variables in JSON": "[" + fill(`{"value":"a","x":"token=y","name":"token"},`) + "1]",

@@ -49,7 +49,8 @@ func (r *Rules) promising(s string, i int) bool {
 		if strings.HasPrefix(s[i+1:], "//") {
 			return hasUser(s, i+len("://"))
 		}
-		return r.keyed(s, i)
+		start, _ := botToken(s, i)
+		return start >= 0 || r.keyed(s, i)
 	case '=':
 		return r.keyed(s, i)
 	case '>':
@@ -78,7 +79,9 @@ func (r *Rules) promising(s string, i int) bool {
 			return true
 		}
 	case 'x', 'X':
-		return vendorKey(s[i-1:])
+		if vendorKey(s[i-1:]) {
+			return true
+		}
 	}
 	start, _ := token(s, i)
 	return start >= 0

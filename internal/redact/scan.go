@@ -49,10 +49,12 @@ var before, at = func() (before, at [256]uint8) {
 			// Signals that have much before them in common share a class.
 			class := prefix1
 			switch p.signal {
-			case 'I', '2':
+			case 'I', '1', '2', '8':
 				class = prefix2
 			case '_', '-':
 				class = prefix3
+			case '/':
+				class = prefix
 			}
 			pairs(class, p.text[p.at-1:p.at], p.text[p.at:p.at+1])
 		}

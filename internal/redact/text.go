@@ -85,6 +85,10 @@ func (f *finder) look(i int) int {
 		if strings.HasPrefix(f.s[i+1:], "//") {
 			return f.authority(i)
 		}
+		if start, end := botToken(f.s, i); start >= 0 {
+			f.replace(start, end, -1)
+			return end
+		}
 		return f.pair(i)
 	case '=':
 		return f.pair(i)

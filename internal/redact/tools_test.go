@@ -25,7 +25,7 @@ func TestTokens(t *testing.T) {
 		"github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz0123456789", "AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE",
 		"AIzaSyA1234567890abcdefghijklmnopqrstuv", "ya29.a0AfH6SMBx1234567890abcdefghij", "xoxb-123456789012-abcdefABCDEF1234",
 		"xoxp-123456789012-abcdefABCDEF1234", "sk-proj-abcdEFGH1234ijklMNOP5678", "sk-ant-api03-abcdEFGH1234ijklMNOP5678-x",
-		"sk-0123456789abcdef0123456789abcdef", "sk_live_abcdEFGH1234ijkl", "glpat-abcdEFGH1234ijklMNOP", "npm_abcdEFGH1234ijklMNOP5678qrstUVWX90",
+		"sk-0123456789abcdef0123456789abcdef", "sk_live_abcdEFGH1234ijkl", "glpat-abcdEFGH1234ijklMNOP", "123456789:AAabcdefghijklmnopqrstuvwxyz_012345", "npm_abcdEFGH1234ijklMNOP5678qrstUVWX90",
 	} {
 		for _, text := range []string{"%s", "the token %s was refused.", "see %s.", "(%s)", `\n%s\n`, "a,%s,b", `x "%s" y`, "a=%s", "/%s/x"} {
 			in, want := fmt.Sprintf(text, token), fmt.Sprintf(text, "[REDACTED]")
@@ -43,6 +43,8 @@ func TestTokens(t *testing.T) {
 		"eyJhbGciOiJIUzI1NiJ9", "keyJustLikeThat.of.a.longer.word", "they Just", "AKIA", "AKIAIOSFODNN7EXAMPLEX", "SKIPPED ASIAN MARKET",
 		"sk-slovakia-2026-travel-guide-for-families", "SKU sk-1234-5678-9012-3456", "task-0123456789abcdef0123456789abcdef", "ghp_short",
 		"high_performance_computing_cluster_2026", "desk_test_1234567890", "sk-123e4567-e89b-12d3-a456-426614174000", "xoxo-hugs", "npm_config_registry",
+		"hf_dataset_for_the_evaluation_of_models", "glpat-expiry-mail-jobs-x", "glpat-of-the-build-bots", "see hooks.slack.com/services/ for more", "at 12345:All of it, 12345678:AAA",
+		"12345678:AAabcdefghijklmnopqrstuvwxyz01234567890", "version 1.2.3-4, 2026-11-28, r8_1, fo1_x, m2_per_floor, csv2_x, https://discord.com/api/webhooks/x/y",
 		"github_pat_abc", "glpat-x", "AIzawa 2026", "29.99 EUR", "order_id, group_id, user_id, hook_url",
 	} {
 		var c redact.Cleaner

@@ -132,7 +132,11 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page, err := h.Source.Sessions(r.Context(), q)
-	if err != nil {
+	switch {
+	case errors.Is(err, inspect.ErrQuery):
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	case err != nil:
 		h.failed(w, r, err)
 		return
 	}

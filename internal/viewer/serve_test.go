@@ -98,6 +98,15 @@ func TestServe(t *testing.T) {
 			t.Errorf("GET %s = %d %s", path, resp.StatusCode, body)
 		}
 	}
+	for _, after := range []string{"%00", "x", "W10"} {
+		lost := serve(t, viewer.Options{Source: inspect.NewRows("rows", nil)})
+		if resp, body := get(t, lost, "/api/sessions?after="+after); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "is no place in this list") {
+			t.Errorf("after=%s: %d %s", after, resp.StatusCode, body)
+		}
+		if resp, body := get(t, lost, "/api/sessions?status=good"); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "use one of") {
+			t.Errorf("status=good: %d %s", resp.StatusCode, body)
+		}
+	}
 	if _, err := viewer.NewHandler(viewer.Options{}); err == nil {
 		t.Error("a handler without a source")
 	}
