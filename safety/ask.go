@@ -36,6 +36,8 @@ type Request struct {
 	SpanID  string
 	// Args are the arguments of the call; see [ArgsDigest].
 	Args map[string]any
+	// Surroundings are what the call can read beside its arguments.
+	Surroundings Surroundings
 	// Chained says that the request follows the rules for asking again. A request that is not
 	// chained replaces none, and is not refused because of an earlier one.
 	Chained bool
@@ -110,7 +112,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical,
-		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Needs: q.needs(ctx, g.policy, required),
+		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Surroundings: r.Surroundings.clone(), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvals(r.Tool).Approvers,
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),

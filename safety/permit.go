@@ -28,6 +28,9 @@ type Execution struct {
 	RunID string
 	// Args must have the digest of the arguments that were approved.
 	Args map[string]any
+	// Changed says in a sentence which shown part of the [Surroundings] is not as it was when the
+	// approval was asked; "" for none.
+	Changed string
 	// AtOnce says that the caller consumes the permit right after the check, or never. The ledger
 	// then hears of the permit and its use together, in one transaction. Of two processes that get
 	// a permit at the same time one can consume it. A permit that nobody consumes leaves the
@@ -148,6 +151,10 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeArgsChanged, err, "The arguments of %s have no digest.", e.Tool)
 	case digest != a.ArgsDigest:
 		return no(CodeArgsChanged, nil, "The arguments of %s are not those that were approved.", e.Tool)
+	}
+	if e.Changed != "" {
+		_, err = g.move(ctx, a, Transition{To: StateBlocked, Actor: e.RunID, Run: e.RunID, Note: CodeStateChanged + ": " + oneLine(e.Changed)}, nil)
+		return no(CodeStateChanged, err, "%s", e.Changed)
 	}
 	now, err := g.now()
 	switch {

@@ -19,7 +19,7 @@ import (
 const applicationID = 0x6378676a
 
 // schemaVersion is the version of a journal file. Every change of sql/schema.sql raises it.
-const schemaVersion = 16
+const schemaVersion = 17
 
 //go:embed sql/schema.sql
 var schemaSQL string
