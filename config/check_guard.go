@@ -50,6 +50,7 @@ func (c *Guard) check(k Key) {
 	timeout, deadline := k.Of(&c.CheckTimeout), k.Of(&c.CheckDeadline)
 	checkDuration(timeout, c.CheckTimeout, maxLifetime)
 	checkDuration(deadline, c.CheckDeadline, maxLifetime)
+	checkDuration(k.Of(&c.EffectTimeout), c.EffectTimeout, maxLifetime)
 	if c.CheckDeadline != 0 && c.CheckTimeout > c.CheckDeadline && !deadline.Failed() {
 		timeout.Wrong(FormatDuration(c.CheckTimeout)+" is longer than check_deadline ("+FormatDuration(c.CheckDeadline)+")", "one check cannot take longer than all together: write a shorter duration")
 	}

@@ -89,6 +89,9 @@ func (enc *encoder) tally(w *jsonenc.Writer) {
 	}
 }
 
+// Digest returns the digest of a value as text, made with the key of the configuration.
+func (enc *encoder) Digest(v any) string { return enc.digest(v).String() }
+
 // Same reports whether rows write two values alike.
 func (enc *encoder) Same(a, b any) bool { return enc.digest(a) == enc.digest(b) }
 

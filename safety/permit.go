@@ -57,6 +57,7 @@ type Permit struct {
 	// executing; nil for a permit that the ledger knows.
 	unrecorded *Transition
 	stage      atomic.Int32
+	untold     atomic.Bool
 }
 
 // The stages of a permit.
@@ -295,6 +296,16 @@ func (p *Permit) abandonConsumed(ctx context.Context) {
 	_, _ = p.guard.move(ctx, Approval{ID: p.call.ApprovalID, State: StateExecuting}, t, nil)
 }
 
+// Untold says that nobody was there any more to take the result of the effect. [Permit.Done] records it.
+func (p *Permit) Untold() {
+	if p != nil {
+		p.untold.Store(true)
+	}
+}
+
+// untoldNote begins the note of an effect whose result nobody took.
+const untoldNote = "it ran; the agent was not told"
+
 // Done records how the effect ended: executed if effect is nil, else failed, with its
 // text in the history. It is for after a successful Consume, once; after an error it
 // may be called again. It is recorded even if ctx has ended.
@@ -314,6 +325,9 @@ func (p *Permit) Done(ctx context.Context, effect error) (err error) {
 	t := Transition{To: StateExecuted, Actor: p.call.RunID, Run: p.call.RunID, RequireNonce: p.nonce}
 	if effect != nil {
 		t.To, t.Note = StateFailed, oneLine(effect.Error())
+	}
+	if p.untold.Load() {
+		t.Note = strings.TrimSuffix(untoldNote+": "+t.Note, ": ")
 	}
 	_, err = p.guard.move(ctx, Approval{ID: p.call.ApprovalID, State: StateExecuting}, t, nil)
 	return err

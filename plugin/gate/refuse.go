@@ -20,6 +20,7 @@ const (
 	CodeNotRecorded = "not_recorded" // the call, or its request, is not on record
 	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
+	CodeInDoubt     = "in_doubt"     // the call began, and nobody knows how it ended
 )
 
 // refusalOf returns the refusal of a tool or an input by name. Its answer was not accepted.
