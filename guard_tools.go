@@ -6,8 +6,6 @@ package contextgraph
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"google.golang.org/adk/v2/tool"
 
@@ -74,9 +72,6 @@ func named(c Config) (names []gate.Named) {
 		if k.Replay != nil && k.Replay.Tool != "" {
 			names = append(names, gate.Named{Key: fmt.Sprintf("the checker of %q", k.Type), Tool: k.Replay.Tool, Without: "no call is repeated"})
 		}
-	}
-	for _, tool := range slices.Sorted(maps.Keys(c.Guard.Approvals)) {
-		names = append(names, gate.Named{Key: "guard.approvals", Tool: tool, Without: "nobody has to approve by it"})
 	}
 	return names
 }

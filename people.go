@@ -20,9 +20,17 @@ func (in *Instance) checkPeople() error {
 	if in.code.identity != nil || in.code.authorize != nil {
 		return nil
 	}
-	for _, tool := range slices.Sorted(maps.Keys(in.cfg.Guard.Approvals)) {
-		if a := in.cfg.Guard.Approvals[tool]; a.Approvers > 1 || len(a.Override) > 0 {
-			return fmt.Errorf("contextgraph: guard.approvals asks for people by name to approve %s, and this program names nobody; give Open WithIdentity, or WithAuthorizer", config.Quote(tool))
+	asks := func(key, name string) error {
+		return fmt.Errorf("contextgraph: %s asks for people by name to approve %s, and this program names nobody; give Open WithIdentity, or WithAuthorizer", key, config.Quote(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.cfg.Guard.Tools)) {
+		if t := in.cfg.Guard.Tools[name]; t.Approvers > 1 || len(t.Override) > 0 {
+			return asks("guard.tools", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.cfg.Guard.Inputs)) {
+		if in.cfg.Guard.Inputs[name].Approvers > 1 {
+			return asks("guard.inputs", name)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,31 +18,36 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-// unique reports a name that an earlier entry of the same list has.
-func unique(k Key, first map[string]int, name string, i int) {
-	if name == "" {
-		return
+// problems are the faults that a check finds. Of those of one value the first one counts.
+type problems []Problem
+
+// when adds a problem of the value at path if wrong holds.
+func (p *problems) when(wrong bool, path, text, remedy string) {
+	if wrong {
+		*p = append(*p, Problem{path, text, remedy})
 	}
-	if j, ok := first[name]; ok {
-		k.Wrong(Quote(name)+" is also that of entry ["+strconv.Itoa(j)+"]", "give each entry its own, or merge the two")
-		return
+}
+
+// sorted calls each with the entries of the map at path, in the order of their names.
+func sorted[V any](path string, m map[string]V, each func(at, name string, v V)) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		each(Entry(path, name), name, m[name])
 	}
-	first[name] = i
+}
+
+// word reports a word that is none of those that are known.
+func word[W ~string](p *problems, path string, w W, problem string, known ...W) {
+	p.when(w != "" && !slices.Contains(known, w), path, Quote(string(w))+" "+problem, choose(w, "write one of", known))
 }
 
 // name reports a name that is missing or that no event could ever hold.
-func name(k Key, s, what string) {
+func (p *problems) name(path, s, what string) {
 	const longest = 256
-	switch {
-	case s == "":
-		k.Wrong("missing", "write "+what)
-	case strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl):
-		k.Wrong(Quote(s)+" begins or ends with white space, or holds a control character", "write "+what)
-	case strings.ContainsFunc(s, invisible):
-		k.Wrong(strconv.QuoteToASCII(shorten(s))+" holds an invisible character, so it equals no name that looks like it", "write the name anew, without copying it")
-	case len(s) > longest:
-		k.Wrong(Quote(s)+" is longer than "+strconv.Itoa(longest)+" bytes", "write "+what)
-	}
+	remedy := "write " + what
+	p.when(s == "", path, "missing", remedy)
+	p.when(strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl), path, Quote(s)+" begins or ends with white space, or holds a control character", remedy)
+	p.when(strings.ContainsFunc(s, invisible), path, strconv.QuoteToASCII(shorten(s, longestValue))+" holds an invisible character, so it equals no name that looks like it", "write the name anew, without copying it")
+	p.when(len(s) > longest, path, Quote(s)+" is longer than "+strconv.Itoa(longest)+" bytes", remedy)
 }
 
 // invisible reports whether a character has no form of its own on a screen: format characters such
@@ -51,86 +57,103 @@ func invisible(r rune) bool {
 		unicode.IsSpace(r) && r != ' '
 }
 
-// names reports what is wrong with a list of names, each there once. A nil also
-// means nothing else is wrong with one.
-func names(k Key, list []string, what string, also func(Key, string)) {
-	first := make(map[string]int)
+// names reports what is wrong with a list of names, each there once.
+func (p *problems) names(path string, list []string, what string) {
 	for i, s := range list {
-		at := k.Index(i)
-		name(at, s, what)
-		unique(at, first, s, i)
-		if also != nil {
-			also(at, s)
-		}
+		p.name(Index(path, i), s, what)
+	}
+	p.unique(path, "", list)
+}
+
+// unique reports a name that an earlier entry of the list at path has. suffix leads from the entry
+// to the name.
+func (p *problems) unique(path, suffix string, names []string) {
+	for i, s := range names {
+		first := slices.Index(names, s)
+		p.when(s != "" && first < i, Index(path, i)+suffix, Quote(s)+" is also that of entry ["+strconv.Itoa(first)+"]", "give each entry its own, or merge the two")
 	}
 }
 
-func quoted(list []string) []string {
-	out := make([]string, len(list))
+const toolPattern = "the name of a tool, or a pattern such as provision_*"
+
+const stateKey = "a key of the state of a session, or a pattern such as user:oauth_*"
+
+// pattern reports a malformed pattern of names.
+func (p *problems) pattern(path, s string) {
+	p.when(text.CheckPattern(s) != nil, path, Quote(s)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
+}
+
+// patterns reports what is wrong with a list of patterns.
+func (p *problems) patterns(path string, list []string, what string) {
 	for i, s := range list {
-		out[i] = Quote(s)
+		p.pattern(Index(path, i), s)
 	}
-	return out
+	p.names(path, list, what)
 }
 
 const lowerNameRemedy = "use lower-case letters, digits and underscores, beginning with a letter"
 
-func attributeName(k Key, name string) {
-	if !entity.IsAttributeName(name) {
-		k.Wrong(Quote(name)+" is not the name of an attribute", lowerNameRemedy)
-	}
+func (p *problems) attribute(path, name string) {
+	p.when(!entity.IsAttributeName(name), path, Quote(name)+" is not the name of an attribute", lowerNameRemedy)
 }
 
-func entityType(k Key, s string) {
+func (p *problems) entityType(path, s string) {
 	const remedy = "a type of entity, for example Product"
-	name(k, s, remedy)
+	p.name(path, s, remedy)
 	if err := (entity.Entity{Type: s, Value: "x"}).Validate(); err != nil {
-		k.Wrong(Quote(s)+" is not a type: "+err.Error(), "write "+remedy)
+		p.when(true, path, Quote(s)+" is not a type: "+err.Error(), "write "+remedy)
 	}
 }
 
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
-func checkKind(kindKey, currencyKey Key, kind entity.Kind, currency string) {
-	if kind > entity.KindTime {
-		kindKey.Wrong(kind.String()+" is not a type of value", oneOf(kindNames()...))
-	}
-	switch {
-	case currency == "":
-	case !currencyCode.MatchString(currency):
-		currencyKey.Wrong(Quote(currency)+" is not a currency code", "write three capital letters, for example USD")
-	case kind != entity.KindMoney && !kindKey.Failed():
-		currencyKey.Wrong("given for a value that is not money", "write the type money, or remove the currency")
+// kind reports the type of the value at path, which stands under key, and its currency.
+func (p *problems) kind(path, key string, kind entity.Kind, currency string) {
+	isKind := kind <= entity.KindTime
+	p.when(!isKind, path+"."+key, kind.String()+" is not a type of value", choose("", "write one of", kindNames()))
+	if path += ".currency"; currency != "" {
+		p.when(!currencyCode.MatchString(currency), path, Quote(currency)+" is not a currency code", "write three capital letters, for example USD")
+		p.when(isKind && kind != entity.KindMoney, path, "given for a value that is not money", "write the type money, or remove the currency")
 	}
 }
 
-// checkDuration reports a duration that is negative or above most.
-func checkDuration(k Key, d, most time.Duration) {
-	switch {
-	case d < 0:
-		k.Wrong(FormatDuration(d)+" is negative", "write a positive duration, or leave it out for the default")
-	case d > most:
-		k.Wrong(FormatDuration(d)+" is too long", "write at most "+FormatDuration(most))
+func kindNames() (names []string) {
+	for k := entity.KindText; k <= entity.KindTime; k++ {
+		names = append(names, k.String())
 	}
+	return names
 }
 
-// checkSize reports a number of bytes that is set and below least or, unless most
-// is 0, above most.
-func checkSize(k Key, v, least, most Size) {
-	switch {
-	case v < 0:
-		k.Wrong(v.String()+" is negative", "write at least "+least.String()+", or leave it out for the default")
-	case v != 0 && v < least:
-		k.Wrong(v.String()+" is too small", "write at least "+least.String())
-	case most != 0 && v > most:
-		k.Wrong(v.String()+" is too large", "write at most "+most.String())
+// duration reports a duration that is set and not from least to most.
+func (p *problems) duration(path string, v, least, most time.Duration) {
+	p.when(v < 0, path, FormatDuration(v)+" is negative", "write a positive duration"+orDefault)
+	p.when(v != 0 && v < least, path, FormatDuration(v)+" is too short", "write at least "+FormatDuration(least)+orDefault)
+	p.when(v > most, path, FormatDuration(v)+" is too long", "write at most "+FormatDuration(most))
+}
+
+// size reports a number of bytes that is set and not from least to most.
+func (p *problems) size(path string, v, least, most Size) {
+	p.when(v < 0, path, v.String()+" is negative", "write at least "+least.String()+orDefault)
+	p.when(v != 0 && v < least, path, v.String()+" is too small", "write at least "+least.String())
+	p.when(v > most, path, v.String()+" is too large", "write at most "+most.String())
+}
+
+// between reports a number that is not from least to most.
+func (p *problems) between(path string, v, least, most float64) {
+	p.when(!(v >= least && v <= most), path, format(v)+" is out of range", "write a number from "+format(least)+" to "+format(most))
+}
+
+// count reports a number that is set and not from 1 to most.
+func (p *problems) count(path string, v, most int) {
+	if v != 0 {
+		p.between(path, float64(v), 1, float64(most))
 	}
 }
 
 // unit reports a number that is not from 0 to 1, unless it is not set.
-func unit(k Key, v *float64) {
-	if v != nil && !(*v >= 0 && *v <= 1) {
-		k.Wrong(format(*v)+" is out of range", "write a number from 0 to 1")
+func (p *problems) unit(path string, v *float64) {
+	if v != nil {
+		p.between(path, *v, 0, 1)
 	}
 }
 
@@ -138,22 +161,23 @@ func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // CheckPath reports a text at path that is not a JSONPath.
 func CheckPath(path, jsonPath string) []Problem {
-	if jsonPath == "" {
-		return []Problem{{path, "no path is given", "write a JSONPath, for example $.name"}}
-	}
+	var p problems
+	p.when(jsonPath == "", path, "no path is given", "write a JSONPath, for example $.name")
 	parsed, err := jsonpath.Parse(jsonPath)
 	if err != nil {
-		return []Problem{{path, Quote(jsonPath) + " is not a JSONPath (RFC 9535): " + strings.TrimPrefix(err.Error(), "jsonpath: "), "write for example $.name or $.items[*]"}}
+		p.when(true, path, Quote(jsonPath)+" is not a JSONPath (RFC 9535): "+strings.TrimPrefix(err.Error(), "jsonpath: "), "write for example $.name or $.items[*]")
+		return p
 	}
-	if costly(parsed) {
-		return []Problem{{path, Quote(jsonPath) + " may take hours on a long answer", "write one \"..\" at most and none in a filter; a path from $ in a filter may name one value only"}}
-	}
-	return nil
+	p.when(costly(parsed), path, Quote(jsonPath)+" may take hours on a long answer", "write one \"..\" at most and none in a filter; a path from $ in a filter may name one value only")
+	return p
 }
 
-func checkPath(k Key, path string) {
-	for _, p := range CheckPath("", path) {
-		k.Wrong(p.Text, p.Remedy)
+func (p *problems) jsonPath(path, jsonPath string) { *p = append(*p, CheckPath(path, jsonPath)...) }
+
+// optionalPath reports a text that is set and not a JSONPath.
+func (p *problems) optionalPath(path, jsonPath string) {
+	if jsonPath != "" {
+		p.jsonPath(path, jsonPath)
 	}
 }
 
@@ -187,11 +211,4 @@ func costly(path *jsonpath.Path) bool {
 		}
 	}
 	return false
-}
-
-// checkPattern reports a malformed pattern of names.
-func checkPattern(k Key, s string) {
-	if text.CheckPattern(s) != nil {
-		k.Wrong(Quote(s)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
-	}
 }

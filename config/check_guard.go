@@ -8,7 +8,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -19,133 +18,111 @@ const (
 	maxLifetime = 10 * 365 * 24 * time.Hour
 	// maxTolerance is far above any amount and exact in a float64.
 	maxTolerance = 1e15
+	// maxApprovers is more people than anybody asks.
+	maxApprovers = 100
 )
 
-func (c *Guard) check(k Key) {
-	if mode := k.Of(&c.Mode); c.Mode == ModeObserve {
-		if len(c.Tools) > 0 {
-			mode.Wrong("observe cannot be combined with guard.tools ("+strings.Join(quoted(c.Tools), ", ")+
-				"): a configuration cannot remove a gate that it lists",
-				"write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode")
-		}
-		if len(c.Inputs) > 0 {
-			mode.Wrong("observe cannot be combined with guard.inputs ("+strings.Join(quoted(c.Inputs), ", ")+
-				"): a configuration cannot remove a gate that it lists", "write enforce, or remove the nodes from guard.inputs")
-		}
-		if len(c.Approvals) > 0 {
-			mode.Wrong("observe cannot be combined with guard.approvals: nothing waits for approvers", "write enforce, or remove guard.approvals")
-		}
+func (c *Guard) check(p *problems) {
+	word(p, "guard.mode", c.Mode, "is not a mode", ModeEnforce, ModeObserve)
+	if c.Mode == ModeObserve {
+		const gate, gated = "observe cannot be combined with ", "): a configuration cannot remove a gate that it lists"
+		p.when(len(c.Tools) > 0, "guard.mode", gate+"guard.tools ("+quoted(slices.Sorted(maps.Keys(c.Tools)))+gated,
+			"write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode")
+		p.when(len(c.Inputs) > 0, "guard.mode", gate+"guard.inputs ("+quoted(slices.Sorted(maps.Keys(c.Inputs)))+gated, "write enforce, or remove the nodes from guard.inputs")
 	}
-	names(k.Of(&c.Tools), c.Tools, "the name of a tool, or a pattern such as provision_*", checkPattern)
-	names(k.Of(&c.Inputs), c.Inputs, "the name of a workflow node, or a pattern such as review_*", checkPattern)
+	word(p, "guard.unguarded", c.Unguarded, "is not known", UnguardedWarn, UnguardedError)
+	sorted("guard.tools", c.Tools, func(at, pattern string, t ToolSettings) {
+		p.name(at, pattern, toolPattern)
+		p.pattern(at, pattern)
+		p.count(at+".approvers", t.Approvers, maxApprovers)
+		p.names(at+".override", t.Override, "the name of a person, as WithIdentity or WithAuthorizer gives it")
+		p.when(len(t.Override) == 1, at+".override", "names one person", "write two or more: it takes two people to override a check")
+		p.patterns(at+".state.free", t.State.Free, stateKey)
+		p.patterns(at+".state.show", t.State.Show, stateKey)
+	})
+	sorted("guard.inputs", c.Inputs, func(at, pattern string, t InputSettings) {
+		p.name(at, pattern, "the name of a workflow node, or a pattern such as review_*")
+		p.pattern(at, pattern)
+		p.count(at+".approvers", t.Approvers, maxApprovers)
+	})
 
-	c.checkApprovals(k.Of(&c.Approvals))
+	p.duration("guard.request_lifetime", c.RequestLifetime, 0, maxLifetime)
+	p.duration("guard.check_age", c.CheckAge, 0, maxLifetime)
+	lifetime := cmp.Or(max(c.RequestLifetime, 0), Default().Guard.RequestLifetime)
+	p.when(c.CheckAge > lifetime, "guard.check_age", FormatDuration(c.CheckAge)+" is longer than request_lifetime ("+FormatDuration(lifetime)+")",
+		"a check cannot be valid longer than the request: write a shorter duration")
+	p.duration("guard.check_deadline", c.CheckDeadline, 0, maxLifetime)
+	p.duration("guard.check_timeout", c.CheckTimeout, 0, maxLifetime)
+	p.duration("guard.effect_timeout", c.EffectTimeout, 0, maxLifetime)
+	p.when(c.CheckDeadline > 0 && c.CheckTimeout > c.CheckDeadline, "guard.check_timeout", FormatDuration(c.CheckTimeout)+" is longer than check_deadline ("+FormatDuration(c.CheckDeadline)+")",
+		"one check cannot take longer than all together: write a shorter duration")
+	p.unit("guard.min_confidence", c.MinConfidence)
 
-	lifetime, age := k.Of(&c.RequestLifetime), k.Of(&c.CheckAge)
-	checkDuration(lifetime, c.RequestLifetime, maxLifetime)
-	checkDuration(age, c.CheckAge, maxLifetime)
-	if limit := cmp.Or(c.RequestLifetime, Default().Guard.RequestLifetime); c.CheckAge > limit && !lifetime.Failed() {
-		age.Wrong(FormatDuration(c.CheckAge)+" is longer than request_lifetime ("+FormatDuration(limit)+")", "a check cannot be valid longer than the request: write a shorter duration")
-	}
-	timeout, deadline := k.Of(&c.CheckTimeout), k.Of(&c.CheckDeadline)
-	checkDuration(timeout, c.CheckTimeout, maxLifetime)
-	checkDuration(deadline, c.CheckDeadline, maxLifetime)
-	checkDuration(k.Of(&c.EffectTimeout), c.EffectTimeout, maxLifetime)
-	if c.CheckDeadline != 0 && c.CheckTimeout > c.CheckDeadline && !deadline.Failed() {
-		timeout.Wrong(FormatDuration(c.CheckTimeout)+" is longer than check_deadline ("+FormatDuration(c.CheckDeadline)+")", "one check cannot take longer than all together: write a shorter duration")
-	}
-	unit(k.Of(&c.MinConfidence), c.MinConfidence)
+	p.drift("guard.drift", c.Drift)
+	sorted("guard.types", c.Types, func(at, typ string, t TypePolicy) {
+		p.entityType(at, typ)
+		p.duration(at+".max_age", t.MaxAge, 0, maxLifetime)
+		p.unit(at+".min_confidence", t.MinConfidence)
+		word(p, at+".unseen", t.Unseen, "is not an answer to what is unseen", UnseenDeny, UnseenAllow)
+		p.drift(at+".drift", t.Drift)
+	})
 
-	checkDrift(k.Of(&c.Drift), c.Drift)
-	for _, typ := range slices.Sorted(maps.Keys(c.Types)) {
-		t := c.Types[typ]
-		at := k.Of(&c.Types).Entry(typ, &t)
-		entityType(at, typ)
-		checkDuration(at.Of(&t.MaxAge), t.MaxAge, maxLifetime)
-		unit(at.Of(&t.MinConfidence), t.MinConfidence)
-		checkDrift(at.Of(&t.Drift), t.Drift)
-	}
-	c.checkRequired(k)
-	for i := range c.Budgets {
-		c.checkBudget(k.Of(&c.Budgets).Index(i), &c.Budgets[i])
-	}
-}
-
-// maxApprovers is more people than anybody asks.
-const maxApprovers = 100
-
-func (c *Guard) checkApprovals(k Key) {
-	for _, pattern := range slices.Sorted(maps.Keys(c.Approvals)) {
-		a := c.Approvals[pattern]
-		at := k.Entry(pattern, &a)
-		name(at, pattern, "the name of a tool, or a pattern such as provision_*")
-		checkPattern(at, pattern)
-		if a.Approvers < 0 || a.Approvers > maxApprovers {
-			at.Of(&a.Approvers).Wrong(strconv.Itoa(a.Approvers)+" is out of range", "write a number from 1 to "+strconv.Itoa(maxApprovers))
-		}
-		people := at.Of(&a.Override)
-		names(people, a.Override, "the name of a person, as WithIdentity or WithAuthorizer gives it", nil)
-		if len(a.Override) == 1 {
-			people.Wrong("names one person", "write two or more: it takes two people to override a check")
-		}
-	}
-}
-
-// checkRequired reports types that are listed and not required, or the other way round.
-func (c *Guard) checkRequired(k Key) {
-	listed := k.Of(&c.Listed)
-	first := make(map[string]int)
+	word(p, "guard.require", c.Require, "is not a requirement", RequireEverything, RequireNamed, RequireListed)
 	for i, typ := range c.Listed {
-		entityType(listed.Index(i), typ)
-		unique(listed.Index(i), first, typ, i)
+		p.entityType(Index("guard.listed", i), typ)
 	}
-	switch {
-	case k.Of(&c.Require).Failed():
-	case c.Require == RequireListed && len(c.Listed) == 0:
-		listed.Wrong("missing beside require: listed", "write the types of entities that have to be unchanged, or require: named for none")
-	case c.Require != RequireListed && len(c.Listed) > 0:
-		listed.Wrong("given beside require: "+string(cmp.Or(c.Require, RequireEverything)), "write require: listed, or remove the list")
+	p.unique("guard.listed", "", c.Listed)
+	switch required := cmp.Or(c.Require, RequireEverything); required {
+	case RequireListed:
+		p.when(len(c.Listed) == 0, "guard.listed", "missing beside require: listed", "write the types of entities that have to be unchanged, or require: named for none")
+	case RequireEverything, RequireNamed:
+		p.when(len(c.Listed) > 0, "guard.listed", "given beside require: "+string(required), "write require: listed, or remove the list")
 	}
+	for i := range c.Budgets {
+		c.Budgets[i].check(p, Index("guard.budgets", i), c)
+	}
+}
+
+func quoted(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = Quote(s)
+	}
+	return strings.Join(out, ", ")
 }
 
 var driftType = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-func checkDrift(k Key, drift map[string]Drift) {
-	for _, attribute := range slices.Sorted(maps.Keys(drift)) {
-		d := drift[attribute]
-		at := k.Entry(attribute, &d)
+func (p *problems) drift(path string, drift map[string]Drift) {
+	sorted(path, drift, func(at, attribute string, d Drift) {
 		if attribute != Other {
-			attributeName(at, attribute)
+			p.attribute(at, attribute)
 		}
-		if d.Type != "" && !driftType.MatchString(d.Type) {
-			at.Of(&d.Type).Wrong(Quote(d.Type)+" is not a drift type", lowerNameRemedy)
-		}
-		unit(at.Of(&d.Severity), d.Severity)
-		if v := d.Tolerance.Percent; !(v >= 0 && v <= 100) {
-			at.Of(&d.Tolerance.Percent).Wrong(format(v)+" is out of range", "write a number from 0 to 100")
-		}
-		if v := d.Tolerance.Absolute; !(v >= 0 && v <= maxTolerance) {
-			at.Of(&d.Tolerance.Absolute).Wrong(format(v)+" is out of range", "write a number from 0 to "+format(maxTolerance))
-		}
-	}
+		p.when(d.Type != "" && !driftType.MatchString(d.Type), at+".type", Quote(d.Type)+" is not a drift type", lowerNameRemedy)
+		p.unit(at+".severity", d.Severity)
+		p.between(at+".tolerance.percent", d.Tolerance.Percent, 0, 100)
+		p.between(at+".tolerance.absolute", d.Tolerance.Absolute, 0, maxTolerance)
+		word(p, at+".direction", d.Direction, "is not a direction", Either, Rise, Fall)
+		word(p, at+".effect", d.Effect, "is not an effect", EffectBlock, EffectWarn)
+	})
 }
 
-func (c *Guard) checkBudget(k Key, b *Budget) {
+func (b *Budget) check(p *problems, path string, c *Guard) {
 	if b.Tool != "" {
-		name(k.Of(&b.Tool), b.Tool, "the name of a tool, or a pattern such as provision_*")
-		checkPattern(k.Of(&b.Tool), b.Tool)
+		p.name(path+".tool", b.Tool, toolPattern)
+		p.pattern(path+".tool", b.Tool)
 	}
-	entityType(k.Of(&b.Cost.Type), b.Cost.Type)
-	attributeName(k.Of(&b.Cost.Attribute), b.Cost.Attribute)
+	p.entityType(path+".cost.type", b.Cost.Type)
+	p.attribute(path+".cost.attribute", b.Cost.Attribute)
 	if b.Cost.Quantity != "" {
-		attributeName(k.Of(&b.Cost.Quantity), b.Cost.Quantity)
+		p.attribute(path+".cost.quantity", b.Cost.Quantity)
 	}
-	entityType(k.Of(&b.Limit.Type), b.Limit.Type)
+	p.entityType(path+".limit.type", b.Limit.Type)
 	if b.Limit.Attribute != "" {
-		attributeName(k.Of(&b.Limit.Attribute), b.Limit.Attribute)
+		p.attribute(path+".limit.attribute", b.Limit.Attribute)
 	}
-	unit(k.Of(&b.Severity), b.Severity)
-	if b.Everything && (c.Require == RequireNamed || c.Require == RequireListed && !slices.Contains(c.Listed, b.Cost.Type)) {
-		k.Of(&b.Everything).Wrong("sums entities that "+string(c.Require)+" leaves unchecked", "write require: everything, or put "+Quote(b.Cost.Type)+" into guard.listed, with require: listed")
-	}
+	p.unit(path+".severity", b.Severity)
+	unchecked := c.Require == RequireNamed || c.Require == RequireListed && !slices.Contains(c.Listed, b.Cost.Type)
+	p.when(b.Everything && unchecked, path+".everything", "sums entities that "+string(c.Require)+" leaves unchecked",
+		"write require: everything, or put "+Quote(b.Cost.Type)+" into guard.listed, with require: listed")
 }

@@ -5,7 +5,6 @@ package config
 
 import (
 	"errors"
-	"maps"
 	"net/textproto"
 	"net/url"
 	"reflect"
@@ -18,157 +17,126 @@ import (
 )
 
 // Check reports everything that is wrong with h, joined as one [*Error] each.
-func (h *HTTP) Check() error { return alone("HTTP", h, h.check) }
-
-// Check reports everything that is wrong with s, joined as one [*Error] each.
-func (s *SQL) Check() error { return alone("SQL", s, s.check) }
-
-// alone reports what is wrong with a part that stands outside of any Config.
-func alone(code string, part any, check func(Key)) error {
-	p := newProblems("")
-	check(Key{problems: p, value: reflect.ValueOf(part).Elem(), code: code})
-	return p.err()
+func (h *HTTP) Check() error {
+	var p problems
+	h.check(&p, "")
+	return p.alone(reflect.TypeFor[HTTP]())
 }
 
-// check reports what is wrong with a service that is asked.
-func (h *HTTP) check(k Key) {
-	if problem, remedy := checkURL(h.URL); problem != "" {
-		k.Of(&h.URL).Wrong(problem, remedy)
+// Check reports everything that is wrong with s, joined as one [*Error] each.
+func (s *SQL) Check() error {
+	var p problems
+	s.check(&p, "")
+	return p.alone(reflect.TypeFor[SQL]())
+}
+
+// alone returns the problems of a part that stands outside of any Config.
+func (p problems) alone(of reflect.Type) error {
+	r := newReport("", of)
+	r.add(p...)
+	return r.err()
+}
+
+func (h *HTTP) check(p *problems, path string) {
+	p.url(path+"url", h.URL)
+	p.headers(path+"headers", h.Headers)
+	if h.AsOf != AsOfFetch && h.AsOf != AsOfDateHeader {
+		p.when(h.AsOf != "" && h.AsOf[0] != '$', path+"as_of", Quote(h.AsOf)+" does not say how old an answer is", "write one of: fetch, date_header, or a JSONPath such as $.as_of")
+		p.optionalPath(path+"as_of", h.AsOf)
 	}
-	checkHeaders(k.Of(&h.Headers), h.Headers)
-	asOf, version := k.Of(&h.AsOf), k.Of(&h.Version)
-	switch {
-	case h.AsOf == "" || h.AsOf == AsOfFetch || h.AsOf == AsOfDateHeader:
-	case !strings.HasPrefix(h.AsOf, "$"):
-		asOf.Wrong(Quote(h.AsOf)+" does not say how old an answer is", oneOf(AsOfFetch, AsOfDateHeader)+", or a JSONPath such as $.as_of")
-	default:
-		checkPath(asOf, h.AsOf)
+	if h.Version != VersionETag {
+		p.when(h.Version != "" && h.Version[0] != '$', path+"version", Quote(h.Version)+" does not say which revision an answer describes", "write etag, or a JSONPath such as $.version")
+		p.optionalPath(path+"version", h.Version)
 	}
-	switch {
-	case h.Version == "" || h.Version == VersionETag:
-	case !strings.HasPrefix(h.Version, "$"):
-		version.Wrong(Quote(h.Version)+" does not say which revision an answer describes", "write etag, or a JSONPath such as $.version")
-	default:
-		checkPath(version, h.Version)
-	}
-	answered(k.Of(&h.Attributes), h.Attributes)
-	for _, attribute := range slices.Sorted(maps.Keys(h.Attributes)) {
-		a := h.Attributes[attribute]
-		at := k.Of(&h.Attributes).Entry(attribute, &a)
-		attributeName(at, attribute)
-		checkPath(at.Of(&a.Path), a.Path)
-		checkKind(at.Of(&a.Type), at.Of(&a.Currency), a.Type, a.Currency)
-	}
+	p.when(len(h.Attributes) == 0, path+"attributes", noAttribute, attributeRemedy)
+	sorted(path+"attributes", h.Attributes, func(at, attribute string, a Answer) {
+		p.attribute(at, attribute)
+		p.jsonPath(at+".path", a.Path)
+		p.kind(at, "type", a.Type, a.Currency)
+	})
 }
 
 const (
-	urlRemedy         = "write for example http://127.0.0.1:8080/v1/placements/{value}"
-	placeholderRemedy = "known placeholders: {value}, {type}, {attributes.NAME}"
+	noAttribute     = "no attribute is given"
+	attributeRemedy = "name at least one: a checker that answers nothing makes every check fail"
 )
+
+func (s *SQL) check(p *problems, path string) {
+	const column = "the name of a column of the query"
+	p.name(path+"database", s.Database, "the name that code gives the database with WithDatabase")
+	p.when(strings.TrimSpace(s.Query) == "", path+"query", "missing", "write for example SELECT price FROM placements WHERE name = ?")
+	for i, arg := range s.Args {
+		p.placeholders(Index(path+"args", i), arg)
+	}
+	if s.AsOf != "" {
+		p.name(path+"as_of", s.AsOf, column)
+	}
+	if s.Version != "" {
+		p.name(path+"version", s.Version, column)
+	}
+	p.when(len(s.Attributes) == 0, path+"attributes", noAttribute, attributeRemedy)
+	sorted(path+"attributes", s.Attributes, func(at, attribute string, a Column) {
+		p.attribute(at, attribute)
+		p.name(at+".column", a.Column, column)
+		p.kind(at, "type", a.Type, a.Currency)
+	})
+}
 
 var placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// checkURL returns the fault of a URL template.
-func checkURL(template string) (problem, remedy string) {
-	switch {
-	case template == "":
-		return "missing", urlRemedy
-	case strings.HasPrefix(template, "${"):
-		return "the URL begins with a variable", "write the host out, or set the URL in code: environment variables are filled in in headers only"
-	}
-	scheme, rest, ok := strings.Cut(template, "://")
-	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
-		return "the URL is not an absolute http or https URL", urlRemedy
-	}
-	host := rest
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		host = rest[:i]
-	}
-	switch {
-	case strings.Contains(host, "@"):
-		// Neither shown nor accepted: a URL stands in errors and logs.
-		return "the URL holds a user name or a password", "send credentials in headers, for example Authorization: \"Bearer ${ADS_TOKEN}\""
-	case strings.ContainsAny(host, "{}"):
-		return Quote(template) + " has a placeholder in its host", "write the host out: an entity must not choose who is asked about it"
-	case strings.Contains(rest, "#"):
-		return Quote(template) + " has a fragment, which is never sent", "remove the part from # on"
-	}
+// placeholders reports a placeholder that is not known, in a URL or an argument of a query.
+func (p *problems) placeholders(path, template string) {
+	const known = "known placeholders: {value}, {type}, {attributes.NAME}"
 	for _, m := range placeholder.FindAllStringSubmatch(template, -1) {
 		attribute, isAttribute := strings.CutPrefix(m[1], "attributes.")
-		switch {
-		case m[1] == "value" || m[1] == "type":
-		case isAttribute && entity.IsAttributeName(attribute):
-		case strings.Contains(template, "$"+m[0]):
-			return Quote(template) + " names the variable " + Quote(m[0]), "environment variables are filled in in headers only; " + placeholderRemedy
-		default:
-			return Quote(template) + " has the unknown placeholder " + Quote(m[0]), placeholderRemedy
-		}
+		unknown := m[1] != "value" && m[1] != "type" && !(isAttribute && entity.IsAttributeName(attribute))
+		p.when(unknown && strings.Contains(template, "$"+m[0]), path, Quote(template)+" names the variable "+Quote(m[0]), "environment variables are filled in in headers only; "+known)
+		p.when(unknown, path, Quote(template)+" has the unknown placeholder "+Quote(m[0]), known)
 	}
-	filled := placeholder.ReplaceAllString(template, "x")
-	if strings.ContainsAny(filled, "{}") {
-		return Quote(template) + " has a brace without its counterpart", placeholderRemedy
+	p.when(strings.ContainsAny(placeholder.ReplaceAllString(template, ""), "{}"), path, Quote(template)+" has a brace without its counterpart", known)
+}
+
+// url reports the faults of a URL template.
+func (p *problems) url(path, template string) {
+	const remedy = "write for example http://127.0.0.1:8080/v1/placements/{value}"
+	scheme, rest, _ := strings.Cut(template, "://")
+	host, _, _ := strings.Cut(strings.NewReplacer("?", "/", "#", "/").Replace(rest), "/")
+	p.when(template == "", path, "missing", remedy)
+	p.when(strings.HasPrefix(template, "${"), path, "the URL begins with a variable", "write the host out, or set the URL in code: environment variables are filled in in headers only")
+	p.when(rest == "" || !slices.Contains([]string{"http", "https"}, strings.ToLower(scheme)), path, "the URL is not an absolute http or https URL", remedy)
+	// Neither shown nor accepted: a URL stands in errors and logs.
+	p.when(strings.Contains(host, "@"), path, "the URL holds a user name or a password", "send credentials in headers, for example Authorization: \"Bearer ${ADS_TOKEN}\"")
+	p.when(strings.ContainsAny(host, "{}"), path, Quote(template)+" has a placeholder in its host", "write the host out: an entity must not choose who is asked about it")
+	p.when(strings.Contains(rest, "#"), path, Quote(template)+" has a fragment, which is never sent", "remove the part from # on")
+	p.placeholders(path, template)
+	u, err := url.Parse(placeholder.ReplaceAllString(template, "x"))
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		err = inner.Err
 	}
-	u, err := url.Parse(filled)
 	if err != nil {
-		var inner *url.Error
-		if errors.As(err, &inner) {
-			err = inner.Err
-		}
-		return Quote(template) + " is not a URL: " + err.Error(), urlRemedy
+		p.when(true, path, Quote(template)+" is not a URL: "+err.Error(), remedy)
+		return
 	}
-	if u.Hostname() == "" {
-		return Quote(template) + " has no host", urlRemedy
-	}
-	return "", ""
+	p.when(u.Hostname() == "", path, Quote(template)+" has no host", remedy)
 }
 
-// checkHeaders returns the faults of headers. It never shows a value.
-func checkHeaders(k Key, headers map[string]Secret) {
+var (
+	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	reservedHeaders = []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Accept-Encoding"}
+)
+
+// headers reports the faults of headers. It never shows a value.
+func (p *problems) headers(path string, headers map[string]Secret) {
 	first := make(map[string]string)
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		at := k.Entry(name, nil)
+	sorted(path, headers, func(at, name string, value Secret) {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		if other, ok := first[canonical]; ok {
-			at.Wrong(Quote(name)+" and "+Quote(other)+" are one header", "keep one of them")
-			continue
-		}
+		other, again := first[canonical]
 		first[canonical] = name
-		switch {
-		case name == "" || strings.ContainsFunc(name, notToken):
-			at.Wrong(Quote(name)+" is not the name of a header", "use letters, digits and hyphens, for example Authorization")
-		case reservedHeader(canonical):
-			at.Wrong(canonical+" is set by the client", "remove it")
-		case headers[name] == "":
-			at.Wrong("the header has no value", "give it a value, or remove it")
-		case strings.ContainsFunc(string(headers[name]), unicode.IsControl):
-			at.Wrong("the value holds a line break or another control character", "remove it, also from the variables the value names")
-		}
-	}
-}
-
-func notToken(c rune) bool {
-	return !isLetter(c) && !isDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
-}
-
-func reservedHeader(canonical string) bool {
-	switch canonical {
-	case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Accept-Encoding":
-		return true
-	default:
-		return false
-	}
-}
-
-// checkArg reports an argument with a placeholder that is not known.
-func checkArg(k Key, arg string) {
-	for _, m := range placeholder.FindAllStringSubmatch(arg, -1) {
-		attribute, isAttribute := strings.CutPrefix(m[1], "attributes.")
-		if m[1] != "value" && m[1] != "type" && !(isAttribute && entity.IsAttributeName(attribute)) {
-			k.Wrong(Quote(arg)+" has the unknown placeholder "+Quote(m[0]), placeholderRemedy)
-			return
-		}
-	}
-	if strings.ContainsAny(placeholder.ReplaceAllString(arg, ""), "{}") {
-		k.Wrong(Quote(arg)+" has a brace without its counterpart", placeholderRemedy)
-	}
+		p.when(again, at, Quote(name)+" and "+Quote(other)+" are one header", "keep one of them")
+		p.when(!headerName.MatchString(name), at, Quote(name)+" is not the name of a header", "use letters, digits and hyphens, for example Authorization")
+		p.when(slices.Contains(reservedHeaders, canonical), at, canonical+" is set by the client", "remove it")
+		p.when(value == "", at, "the header has no value", "give it a value, or remove it")
+		p.when(strings.ContainsFunc(string(value), unicode.IsControl), at, "the value holds a line break or another control character", "remove it, also from the variables the value names")
+	})
 }

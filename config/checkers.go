@@ -99,7 +99,7 @@ type Replay struct {
 	Tool string `yaml:"tool"`
 	// MaxCalls is how many calls one check may repeat for this type; entities that were
 	// seen in one call share it. Defaults to 20.
-	MaxCalls int `yaml:"max_calls" example:"20"`
+	MaxCalls int `yaml:"max_calls"`
 }
 
 // Answer says where the answer of a service has an attribute, and with which type.

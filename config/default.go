@@ -75,11 +75,27 @@ func change(alert string, severity float64) Drift {
 // Other is the name in [Guard.Drift] that stands for every attribute without an entry.
 const Other = "*"
 
-const (
-	defaultMemoryInterval = time.Second
-	defaultMaxCalls       = 20
-	defaultSeverity       = 0.85
-)
+// defaultOf returns the default of a value that stands in a list, in a map or behind a pointer.
+func defaultOf(t reflect.Type) reflect.Value {
+	for _, v := range []any{
+		ToolSettings{Approvers: 1},
+		InputSettings{Approvers: 1},
+		TypePolicy{Unseen: UnseenDeny},
+		Budget{Severity: new(0.85)},
+		Extract{In: InResult, Each: "$", ValueType: entity.KindText, Confidence: 1},
+		Attribute{Type: entity.KindText},
+		HTTP{AsOf: AsOfFetch},
+		Answer{Type: entity.KindText},
+		SQL{AsOf: AsOfFetch},
+		Column{Type: entity.KindText},
+		Replay{MaxCalls: 20},
+	} {
+		if reflect.TypeOf(v) == t {
+			return reflect.ValueOf(v)
+		}
+	}
+	return reflect.Zero(t)
+}
 
 // WithDefaults returns c with every default written out: those of Default, unless they depend on
 // the values of c. A default gives way to a bound that was set. No map and no slice of c is
@@ -87,7 +103,7 @@ const (
 func (c Config) WithDefaults() Config {
 	d := Default()
 	if c.Journal.Durability == DurabilityMemory {
-		d.Journal.CommitInterval = defaultMemoryInterval
+		d.Journal.CommitInterval = time.Second
 	}
 	if c.Journal.Path != "" {
 		d.Record.Artifacts.Store = c.Journal.Path + ".artifacts"
@@ -99,47 +115,53 @@ func (c Config) WithDefaults() Config {
 	dg.CheckAge = min(dg.CheckAge, cmp.Or(g.RequestLifetime, dg.RequestLifetime))
 	dg.CheckDeadline = max(dg.CheckDeadline, g.CheckTimeout)
 	dg.CheckTimeout = min(dg.CheckTimeout, cmp.Or(g.CheckDeadline, dg.CheckTimeout))
-	drift := filled(g.Drift, dg.Drift)
-	maps.Copy(dg.Drift, drift)
+	maps.Copy(dg.Drift, filled(g.Drift, maps.Clone(dg.Drift)))
 	g.Drift = dg.Drift
 	d.BigQuery.BillingProject = c.BigQuery.Project
 	fill(reflect.ValueOf(&c).Elem(), reflect.ValueOf(d))
-
-	g.Types = maps.Clone(g.Types)
-	for name, t := range g.Types {
-		t.Unseen = cmp.Or(t.Unseen, UnseenDeny)
+	for name, t := range g.Types { // of the copy that fill has made
 		t.Drift = filled(t.Drift, g.Drift)
 		g.Types[name] = t
-	}
-	g.Approvals = maps.Clone(g.Approvals)
-	for tool, a := range g.Approvals {
-		a.Approvers, a.Override = cmp.Or(a.Approvers, 1), slices.Clone(a.Override)
-		g.Approvals[tool] = a
-	}
-	g.Budgets = slices.Clone(g.Budgets)
-	for i := range g.Budgets {
-		g.Budgets[i].Severity = cmp.Or(g.Budgets[i].Severity, new(defaultSeverity))
-	}
-	c.Extract = slices.Clone(c.Extract)
-	for i := range c.Extract {
-		c.Extract[i] = c.Extract[i].WithDefaults()
-	}
-	c.Checkers = slices.Clone(c.Checkers)
-	for i := range c.Checkers {
-		c.Checkers[i] = c.Checkers[i].WithDefaults()
 	}
 	return c
 }
 
-// fill gives each field of dst that is zero the value that it has in from.
+// fill copies what dst points to, and gives each value in it that is zero the one that it has in
+// from.
 func fill(dst, from reflect.Value) {
-	for i := range dst.NumField() {
-		switch to := dst.Field(i); {
-		case to.Kind() == reflect.Struct:
-			fill(to, from.Field(i))
-		case to.IsZero():
-			to.Set(from.Field(i))
+	if dst.Kind() != reflect.Struct && dst.IsZero() {
+		dst.Set(from)
+		return
+	}
+	switch dst.Kind() {
+	case reflect.Struct:
+		if e, ok := dst.Addr().Interface().(*Extract); ok && e.Event != "" {
+			e.In = cmp.Or(e.In, InContent)
 		}
+		for i := range dst.NumField() {
+			fill(dst.Field(i), from.Field(i))
+		}
+	case reflect.Pointer:
+		of := reflect.New(dst.Type().Elem())
+		of.Elem().Set(dst.Elem())
+		fill(of.Elem(), defaultOf(of.Elem().Type()))
+		dst.Set(of)
+	case reflect.Slice:
+		list := reflect.MakeSlice(dst.Type(), dst.Len(), dst.Len())
+		reflect.Copy(list, dst)
+		for i := range list.Len() {
+			fill(list.Index(i), defaultOf(dst.Type().Elem()))
+		}
+		dst.Set(list)
+	case reflect.Map:
+		entries := reflect.MakeMap(dst.Type())
+		for name, entry := range dst.Seq2() {
+			of := reflect.New(dst.Type().Elem()).Elem()
+			of.Set(entry)
+			fill(of, defaultOf(of.Type()))
+			entries.SetMapIndex(name, of)
+		}
+		dst.Set(entries)
 	}
 }
 
@@ -168,60 +190,20 @@ func filled(set, base map[string]Drift) map[string]Drift {
 	return out
 }
 
-// WithDefaults returns e with every default written out.
-func (e Extract) WithDefaults() Extract {
-	in := InResult
-	if e.Event != "" {
-		in = InContent
-	}
-	e.In = cmp.Or(e.In, in)
-	e.Each = cmp.Or(e.Each, "$")
-	e.ValueType = cmp.Or(e.ValueType, entity.KindText)
-	e.Confidence = cmp.Or(e.Confidence, 1)
-	e.Attributes = maps.Clone(e.Attributes)
-	for name, a := range e.Attributes {
-		a.Type = cmp.Or(a.Type, entity.KindText)
-		e.Attributes[name] = a
-	}
-	return e
+// withDefaults returns a part of a Config with every default written out.
+func withDefaults[T any](part T) T {
+	fill(reflect.ValueOf(&part).Elem(), defaultOf(reflect.TypeFor[T]()))
+	return part
 }
 
-// WithDefaults returns c with every default written out.
-func (c Checker) WithDefaults() Checker {
-	if c.HTTP != nil {
-		c.HTTP = new(c.HTTP.WithDefaults())
-	}
-	if c.SQL != nil {
-		c.SQL = new(c.SQL.WithDefaults())
-	}
-	if c.Replay != nil {
-		c.Replay = new(*c.Replay)
-		c.Replay.MaxCalls = cmp.Or(c.Replay.MaxCalls, defaultMaxCalls)
-	}
-	return c
-}
+// WithDefaults returns e with every default written out.
+func (e Extract) WithDefaults() Extract { return withDefaults(e) }
 
 // WithDefaults returns h with every default written out.
-func (h HTTP) WithDefaults() HTTP {
-	h.AsOf = cmp.Or(h.AsOf, AsOfFetch)
-	h.Attributes = maps.Clone(h.Attributes)
-	for name, a := range h.Attributes {
-		a.Type = cmp.Or(a.Type, entity.KindText)
-		h.Attributes[name] = a
-	}
-	return h
-}
+func (h HTTP) WithDefaults() HTTP { return withDefaults(h) }
 
 // WithDefaults returns s with every default written out.
-func (s SQL) WithDefaults() SQL {
-	s.AsOf = cmp.Or(s.AsOf, AsOfFetch)
-	s.Attributes = maps.Clone(s.Attributes)
-	for name, a := range s.Attributes {
-		a.Type = cmp.Or(a.Type, entity.KindText)
-		s.Attributes[name] = a
-	}
-	return s
-}
+func (s SQL) WithDefaults() SQL { return withDefaults(s) }
 
 // WithDefaults returns j with every default written out.
 func (j Journal) WithDefaults() Journal { return Config{Journal: j}.WithDefaults().Journal }

@@ -5,6 +5,7 @@ package config
 
 import (
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,157 +25,157 @@ const (
 	agentVariable = envPrefix + "AGENT"
 )
 
-// environment holds the variables that a process was started with.
-type environment struct {
-	values map[string]string
-	// used holds the variables that the file names.
-	used map[string]bool
-}
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-func newEnvironment(environ []string) *environment {
-	env := &environment{values: make(map[string]string, len(environ)), used: make(map[string]bool)}
-	for _, entry := range environ {
-		name, value, ok := strings.Cut(entry, "=")
-		// As with os.Getenv, the first of two entries counts.
-		if _, seen := env.values[name]; ok && !seen {
-			env.values[name] = value
+// environment returns the values of the variables. As with os.Getenv, the first of two entries
+// counts.
+func environment(environ []string) map[string]string {
+	values := make(map[string]string, len(environ))
+	for _, entry := range slices.Backward(environ) {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			values[name] = value
 		}
 	}
-	return env
+	return values
 }
 
-// override is a variable that takes the place of a key.
-type override struct {
-	variable string
-	key      Key
-	// set puts the value into the Config, or reports its fault.
-	set func(value string) (problem, remedy string)
-}
-
-// overrides lists the variables of the struct at k: one for each single value, and for
-// lists that may grow.
-func overrides(k Key, def reflect.Value) (out []override) {
-	for _, key := range keys(k.value.Type(), "") {
-		f, v := k.value.Type().Field(key.field), k.value.Field(key.field)
-		at, of := k.field(f, v), def.Field(key.field)
-		o := override{variable: envPrefix + strings.ToUpper(strings.ReplaceAll(at.file, ".", "_")), key: at}
+// variables calls each with every key below path that a variable may set: single values, and the
+// mappings that may grow.
+func variables(t reflect.Type, path string, each func(name, path string, t reflect.Type)) {
+	for _, f := range fields(t) {
+		at := path + f.Tag.Get("yaml")
 		switch {
-		case v.Kind() == reflect.Struct:
-			out = append(out, overrides(at, of)...)
-			continue
-		case f.Tag.Get("env") == "add":
-			o.set = func(s string) (string, string) { return addNames(v, s) }
-		case v.Kind() == reflect.Slice || v.Kind() == reflect.Map:
-			continue
-		default:
-			o.set = func(s string) (problem, remedy string) {
-				f := formOf(at, of)
-				if problem, remedy = f.set(v, s); problem == otherType {
-					return Quote(s) + " is not a number", f.remedy(new(yaml.Node))
-				}
-				return problem, remedy
-			}
-		}
-		out = append(out, o)
-	}
-	return out
-}
-
-// addNames sets a list that is written with commas. It must keep the names that the file
-// lists: a variable is set far from the review that a file gets, and only code
-// can remove a gate.
-func addNames(v reflect.Value, s string) (problem, remedy string) {
-	var names []string
-	for name := range strings.SplitSeq(s, ",") {
-		names = append(names, strings.TrimSpace(name))
-	}
-	for _, name := range v.Interface().([]string) {
-		if !slices.Contains(names, name) {
-			return "leaves out " + Quote(name) + ", which the file lists",
-				"add it: the environment can put more behind the gate, only code can take something away"
+		case f.Type.Kind() == reflect.Struct:
+			variables(f.Type, at+".", each)
+		case f.Tag.Get("env") == "add" || f.Type.Kind() != reflect.Slice && f.Type.Kind() != reflect.Map:
+			each(envPrefix+strings.ToUpper(strings.ReplaceAll(at, ".", "_")), at, f.Type)
 		}
 	}
-	v.Set(reflect.ValueOf(names))
-	return "", ""
 }
 
-// apply puts the variables over what the file says.
-func (env *environment) apply(root Key) {
-	p := root.problems
-	list := overrides(root, reflect.ValueOf(Default()))
-	known := make([]string, len(list))
-	for i, o := range list {
-		known[i] = o.variable
-		value, ok := env.values[o.variable]
+// override puts the values of variables into the document.
+func (r *reader) override(top *yaml.Node) {
+	var known []string
+	variables(reflect.TypeFor[Config](), "", func(name, path string, t reflect.Type) {
+		known = append(known, name)
+		value, ok := r.environ[name]
 		if !ok {
-			continue
+			return
 		}
-		problem, remedy := "is set but empty", "unset it, or give it a value"
-		if strings.TrimSpace(value) != "" {
-			problem, remedy = o.set(strings.TrimSpace(value))
+		r.used[name] = true
+		if value = strings.TrimSpace(value); value == "" {
+			r.places[path] = place{variable: name}
+			r.add(Problem{path, "is set but empty", "unset it, or give it a value"})
+			return
 		}
-		if problem != "" {
-			p.reported[o.key.file] = true
-			p.errs = append(p.errs, &Error{Variable: o.variable, Key: o.key.file, Problem: problem, Remedy: remedy})
-			continue
+		at := nodeAt(top, strings.Split(path, "."))
+		if at == nil {
+			return // what should hold the key is no mapping, which is reported
 		}
-		p.override(o.key, o.variable)
-	}
+		if t.Kind() == reflect.Map {
+			r.addNames(path, at, value)
+			return
+		}
+		r.places[path] = place{variable: name}
+		given := yaml.Node{Kind: yaml.ScalarNode, Value: value}
+		if t.Kind() == reflect.String || given.ShortTag() == "!!null" {
+			given.Style = yaml.DoubleQuotedStyle
+		}
+		*at = given
+	})
+	r.known = known
+}
 
-	var unknown []string
-	for name := range env.values {
-		if strings.HasPrefix(name, envPrefix) && name != tokenVariable && name != agentVariable && !slices.Contains(known, name) && !env.used[name] {
-			unknown = append(unknown, name)
+// addNames adds names without settings to the mapping at path. A variable is set far from the review
+// that a file gets, so it takes nothing away: only code can remove a gate.
+func (r *reader) addNames(path string, file *yaml.Node, names string) {
+	if isEmpty(file) {
+		*file = yaml.Node{Kind: yaml.MappingNode, Line: file.Line, Column: file.Column}
+	}
+	if file.Kind != yaml.MappingNode {
+		return // which is reported
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		has := false
+		for i := 0; i < len(file.Content); i += 2 {
+			has = has || file.Content[i].Value == name
+		}
+		if has {
+			continue
+		}
+		r.places[Entry(path, name)] = place{variable: envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))}
+		file.Content = append(file.Content, &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: name}, &yaml.Node{Kind: yaml.MappingNode})
+	}
+}
+
+// nodeAt returns the node of a key below n, which is made if it is missing. It is nil if a node on
+// the way is no mapping.
+func nodeAt(n *yaml.Node, keys []string) *yaml.Node {
+	if len(keys) == 0 {
+		return n
+	}
+	if isEmpty(n) {
+		*n = yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}
+	}
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == keys[0] {
+			return nodeAt(n.Content[i+1], keys[1:])
 		}
 	}
-	slices.Sort(unknown)
-	for _, name := range unknown {
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[0]}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"})
+	return nodeAt(n.Content[len(n.Content)-1], keys[1:])
+}
+
+// unknownVariables reports variables that look like those of keys, and are neither that nor named
+// in the file.
+func (r *reader) unknownVariables() {
+	for name := range r.environ {
+		if !strings.HasPrefix(name, envPrefix) || r.used[name] || name == tokenVariable || name == agentVariable {
+			continue
+		}
 		remedy := "a variable is CONTEXTGRAPH_ and the path of its key in capitals, as CONTEXTGRAPH_GUARD_MODE for guard.mode"
-		if meant := text.Nearest(name, known); meant != "" {
+		if meant := text.Nearest(name, r.known); meant != "" {
 			remedy = "did you mean " + meant + "? Else " + remedy
 		}
-		p.errs = append(p.errs, &Error{Variable: name, Problem: "unknown variable", Remedy: remedy})
+		r.addAt(place{variable: name}, Problem{"", "unknown variable", remedy})
 	}
 }
 
-// expand replaces every ${VAR} in text. Its reports name variables, never their values.
-func (d *decoder) expand(k Key, at position, text string) (string, bool) {
+// expand replaces every ${VAR} in the text at path. Its reports name variables, never their values.
+func (r *reader) expand(path, text string) string {
 	var b strings.Builder
-	ok := true
-	fail := func(variable, problem, remedy string) {
-		ok = false
-		d.reported[k.file] = true
-		d.errs = append(d.errs, &Error{
-			File: d.file, Line: at.line, Column: at.column,
-			Variable: variable, Key: k.file, Problem: problem, Remedy: remedy,
-		})
-	}
 	for {
 		before, rest, found := strings.Cut(text, "${")
 		if !found {
-			b.WriteString(text)
-			return b.String(), ok
+			return b.String() + text
 		}
 		if literal, escaped := strings.CutSuffix(before, "$"); escaped {
 			b.WriteString(literal + "${")
 			text = rest
 			continue
 		}
-		b.WriteString(before)
 		name, after, closed := strings.Cut(rest, "}")
-		if !closed || !isVariable(name) {
-			fail("", "${ is not followed by the name of a variable and }", "write for example ${ADS_TOKEN}, or $${ for ${ itself")
-			return "", false
+		if !closed || !variableName.MatchString(name) {
+			r.add(Problem{path, "${ is not followed by the name of a variable and }", "write for example ${ADS_TOKEN}, or $${ for ${ itself"})
+			return ""
 		}
-		d.env.used[name] = true
-		switch value, set := d.env.values[name]; {
+		r.used[name] = true
+		value, set := r.environ[name]
+		at := r.places[path]
+		at.variable = name
+		switch {
 		case !set:
-			fail(name, "the environment variable "+name+" is not set", "set it before the program starts")
+			r.failed[path] = true
+			r.addAt(at, Problem{path, "the environment variable " + name + " is not set", "set it before the program starts"})
 		case value == "":
-			fail(name, "the environment variable "+name+" is empty", "give it a value before the program starts")
-		default:
-			b.WriteString(value)
+			r.failed[path] = true
+			r.addAt(at, Problem{path, "the environment variable " + name + " is empty", "give it a value before the program starts"})
 		}
+		b.WriteString(before + value)
 		text = after
 	}
 }

@@ -4,33 +4,33 @@
 package config
 
 import (
-	"reflect"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Guard is the approval gate.
 type Guard struct {
 	// Mode is what the gate does. Defaults to [ModeEnforce].
 	Mode Mode `yaml:"mode"`
-	// Tools names the tools that need an approval for every call, or gives patterns of their
-	// names such as provision_*. A pattern is one of [path.Match], but its "*" and "?" also
-	// stand for a slash. It must be empty with [ModeObserve]. Defaults to none.
-	Tools []string `yaml:"tools" env:"add"`
+	// Tools holds the settings of the tools that need an approval for every call, by the name of a
+	// tool or by a pattern of names such as provision_*. A pattern is one of [path.Match], but its
+	// "*" and "?" also stand for a slash. Of several that match a tool, the strictest counts, setting
+	// by setting. It must be empty with [ModeObserve]. Defaults to none.
+	Tools map[string]ToolSettings `yaml:"tools" env:"add"`
 	// Unguarded is the reaction to a tool that the gate should guard and cannot. Defaults to
 	// [UnguardedWarn].
 	Unguarded Unguarded `yaml:"unguarded"`
-	// Inputs names nodes of workflows, or gives patterns of their names as Tools does. A request of
+	// Inputs holds settings by the name of a node of a workflow, or by a pattern as in Tools. A request of
 	// such a node for an input is a request for an approval. It is recorded with its evidence
 	// before anybody sees it. The user message that answers it starts a run only while the evidence
 	// is unchanged, and once. A name also stands for the nodes inside of a node or of a workflow.
 	// Every answer goes through the gate, because only the node knows its meaning. It must be empty
 	// with [ModeObserve]. Defaults to none.
-	Inputs []string `yaml:"inputs" env:"add"`
-	// Approvals says who has to approve, by the name of a guarded tool or by a pattern as in Tools.
-	// Where several are for one tool, the greatest number of approvers counts, and an override needs
-	// the right in each. It must be empty with [ModeObserve]. Defaults to one person for each tool.
-	Approvals map[string]Approvals `yaml:"approvals"`
+	Inputs map[string]InputSettings `yaml:"inputs" env:"add"`
 	// SelfApproval lets whoever asked for an approval give it, if the Authorizer or the Identity of
 	// the program names them. Without both it changes nothing: the user of the session,
 	// whom nothing authenticates, asks and approves. Defaults to false.
@@ -73,15 +73,58 @@ type Guard struct {
 	Budgets []Budget `yaml:"budgets"`
 }
 
-// Approvals says who has to approve the calls of a tool.
-type Approvals struct {
+// ToolSettings are settings of the calls of a tool.
+type ToolSettings struct {
 	// Approvers is how many different people have to approve, from 1 to 100. From 2 on, the program
-	// has to name them, with WithIdentity or WithAuthorizer. Defaults to 1.
-	Approvers int `yaml:"approvers" example:"2"`
+	// has to name them, with WithIdentity or WithAuthorizer. Of several settings the greatest number
+	// counts. Defaults to 1.
+	Approvers int `yaml:"approvers"`
 	// Override names the people who may let one call run although its check failed because a source
 	// is down; drift and missing evidence stop the call all the same. It takes two of them, so it
-	// names none or at least two, as the program names people. Defaults to nobody.
+	// names none or at least two, as the program names people. Of several settings each has to name
+	// them. Defaults to nobody.
 	Override []string `yaml:"override"`
+	// State is about the state of the session that a protected call reads.
+	State State `yaml:"state"`
+}
+
+// State says which keys of the state of a session a call may find changed.
+type State struct {
+	// Free are keys that may change between the request and the call, such as a token that is
+	// renewed, or patterns of keys as of tools. Of several settings each has to free a key. Defaults to
+	// none.
+	Free []string `yaml:"free"`
+	// Show are keys whose values a request shows, or patterns of keys. They are compared before the
+	// call as well. Defaults to none.
+	Show []string `yaml:"show"`
+}
+
+// InputSettings are settings of the requests of a node for an input.
+type InputSettings struct {
+	// Approvers is how many different people have to send the same answer, from 1 to 100. From 2 on,
+	// the program has to name them, with WithIdentity or WithAuthorizer. Of several settings the
+	// greatest number counts. Defaults to 1.
+	Approvers int `yaml:"approvers"`
+}
+
+// Tools returns a [Guard.Tools] with names or patterns that have no settings of their own.
+func Tools(names ...string) map[string]ToolSettings {
+	out := make(map[string]ToolSettings, len(names))
+	for _, name := range names {
+		out[name] = ToolSettings{}
+	}
+	return out
+}
+
+// Matching returns the entries of [Guard.Tools] or [Guard.Inputs] that stand for a name, in the order
+// of their keys.
+func Matching[S any](settings map[string]S, name string) (out []S) {
+	for _, pattern := range slices.Sorted(maps.Keys(settings)) {
+		if text.MatchName(pattern, name) {
+			out = append(out, settings[pattern])
+		}
+	}
+	return out
 }
 
 // Mode says how strictly the gate treats approvals.
@@ -139,7 +182,7 @@ type Drift struct {
 	AtMost any `yaml:"at_most"`
 	// OneOf is the condition that the value is one of a list, or of the list at a JSONPath.
 	// Defaults to none.
-	OneOf any `yaml:"one_of" lists:"true"`
+	OneOf any `yaml:"one_of"`
 	// Equals is the condition that the value is this. Defaults to none.
 	Equals any `yaml:"equals"`
 	// Effect is the effect of a change: with [EffectWarn] it is recorded and shown, and does not
@@ -157,15 +200,14 @@ type Operand struct {
 	Field *any
 }
 
+// conditions returns the fields of all conditions, by key.
+func (d *Drift) conditions() []Operand {
+	return []Operand{{"at_least", &d.AtLeast}, {"at_most", &d.AtMost}, {"one_of", &d.OneOf}, {"equals", &d.Equals}}
+}
+
 // Operands returns the conditions of d that are set: at most one in a valid Config.
-func (d *Drift) Operands() (out []Operand) {
-	v := reflect.ValueOf(d).Elem()
-	for _, k := range keys(v.Type(), "") {
-		if field, ok := v.Field(k.field).Addr().Interface().(*any); ok && *field != nil {
-			out = append(out, Operand{k.name, field})
-		}
-	}
-	return out
+func (d *Drift) Operands() []Operand {
+	return slices.DeleteFunc(d.conditions(), func(o Operand) bool { return *o.Field == nil })
 }
 
 // Path returns the value if it is a JSONPath; false for a literal, such as the amount "$50".
@@ -195,7 +237,7 @@ type TypePolicy struct {
 	// MaxAge is how old an answer about these entities may be when a check starts.
 	// Below [Guard.CheckAge] it also shortens how long the check permits the
 	// action. Defaults to [Guard.CheckAge].
-	MaxAge time.Duration `yaml:"max_age" example:"30s"`
+	MaxAge time.Duration `yaml:"max_age"`
 	// MinConfidence is the confidence, from 0 to 1, below which one of these
 	// entities makes the check fail. Defaults to [Guard.MinConfidence].
 	MinConfidence *float64 `yaml:"min_confidence"`

@@ -42,10 +42,10 @@ type Journal struct {
 type Retention struct {
 	// MaxAge is how old the last event of a session may become: at least 1h.
 	// Defaults to any age.
-	MaxAge time.Duration `yaml:"max_age" example:"30d"`
+	MaxAge time.Duration `yaml:"max_age"`
 	// MaxSize is how much of the journal may be in use, in bytes: at least 10MiB. Sessions that may
 	// not be removed count too. Defaults to any size.
-	MaxSize Size `yaml:"max_size" example:"1GiB"`
+	MaxSize Size `yaml:"max_size"`
 }
 
 // Durability says which events survive which fault. At every level a committed event survives a

@@ -4,11 +4,13 @@
 package config
 
 import (
+	"errors"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 func TestParseSize(t *testing.T) {
@@ -62,6 +64,10 @@ func FuzzParseSize(f *testing.F) {
 
 func parseSize(s string) (got int64, problem, remedy string) {
 	var v Size
-	problem, remedy = setSize(reflect.ValueOf(&v).Elem(), s, "write for example 1MB")
+	err := v.UnmarshalYAML(&yaml.Node{Kind: yaml.ScalarNode, Value: s})
+	var types *yaml.TypeError
+	if errors.As(err, &types) {
+		problem, remedy, _ = strings.Cut(strings.TrimPrefix(types.Errors[0], "line 0: "), "; ")
+	}
 	return int64(v), problem, remedy
 }

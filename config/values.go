@@ -4,12 +4,14 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Secret is a text that formats and encodes as "[redacted]", so that a Config
@@ -29,6 +31,20 @@ func (s Secret) GoString() string { return `"` + s.String() + `"` }
 
 // MarshalText returns what String returns.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalYAML reads a text. An error does not show it.
+func (s *Secret) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value == "" {
+		return typeError(n, "found no text", `write a text in quotes, for example "Bearer ${ADS_TOKEN}"`)
+	}
+	*s = Secret(n.Value)
+	return nil
+}
+
+// typeError is an error that package yaml collects with its own ones.
+func typeError(n *yaml.Node, problem, remedy string) error {
+	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s; %s", n.Line, problem, remedy)}}
+}
 
 // Size is a number of bytes. A file may write it with a unit: 64MiB.
 type Size int64
@@ -56,33 +72,54 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10) + " bytes"
 }
 
+const (
+	sizeUnitList = "KB, MB, GB, KiB, MiB, GiB; bytes without one"
+	sizeRemedy   = "write for example 64MiB (units: " + sizeUnitList + ")"
+)
+
+var sizeForm = regexp.MustCompile(`^([0-9]+)(.*)$`)
+
+// UnmarshalYAML reads a number of bytes with or without a unit. Zero would mean the default in a
+// Config, which nobody who writes 0 expects.
+func (s *Size) UnmarshalYAML(n *yaml.Node) error {
+	m := sizeForm.FindStringSubmatch(n.Value)
+	if m == nil {
+		return typeError(n, Quote(n.Value)+" is not a size", sizeRemedy)
+	}
+	bytes, known := int64(1), m[2] == ""
+	for _, u := range sizeUnits {
+		trimmed := strings.TrimSpace(m[2])
+		switch {
+		case m[2] == u.name:
+			bytes, known = u.bytes, true
+		case strings.EqualFold(trimmed, u.name) || strings.EqualFold(trimmed+"B", u.name):
+			return typeError(n, Quote(n.Value)+" is not a size", "did you mean "+Quote(m[1]+u.name)+"? Units: "+sizeUnitList)
+		}
+	}
+	v, err := strconv.ParseInt(m[1], 10, 64)
+	switch {
+	case !known:
+		return typeError(n, Quote(n.Value)+" is not a size", sizeRemedy)
+	case err != nil || v > math.MaxInt64/bytes:
+		return typeError(n, Quote(n.Value)+" is too large", sizeRemedy)
+	case v == 0:
+		return typeError(n, Quote(n.Value)+" is not a positive size", sizeRemedy+orDefault)
+	}
+	*s = Size(v * bytes)
+	return nil
+}
+
+var days = regexp.MustCompile(`^([+-]?)([0-9.]+)d`)
+
 // ParseDuration reads a duration as [time.ParseDuration] does, and with the unit d for a
 // day of 24 hours: 7d, 1d12h.
 func ParseDuration(s string) (time.Duration, error) {
-	days, rest, found := strings.Cut(s, "d")
-	if !found {
-		return time.ParseDuration(s)
+	if m := days.FindStringSubmatch(s); m != nil {
+		if n, err := strconv.ParseFloat(m[2], 64); err == nil {
+			s = m[1] + strconv.FormatFloat(n*24, 'f', -1, 64) + "h" + s[len(m[0]):]
+		}
 	}
-	invalid := fmt.Errorf("invalid duration %s", strconv.Quote(s))
-	n, err := strconv.ParseFloat(days, 64)
-	if err != nil || strings.Trim(days, "+-.0123456789") != "" || !(math.Abs(n)*24 < math.MaxInt64/float64(time.Hour)) {
-		return 0, invalid
-	}
-	d := time.Duration(n * float64(24*time.Hour))
-	if rest == "" {
-		return d, nil
-	}
-	more, err := time.ParseDuration(rest)
-	if err != nil || strings.ContainsAny(rest[:1], "+-") {
-		return 0, errors.Join(invalid, err)
-	}
-	if n < 0 || strings.HasPrefix(days, "-") {
-		more = -more
-	}
-	if sum := d + more; (sum < d) == (more < 0) {
-		return sum, nil
-	}
-	return 0, invalid
+	return time.ParseDuration(s)
 }
 
 // FormatDuration returns d as ParseDuration reads it, in days where these are whole and

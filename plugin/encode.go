@@ -89,11 +89,12 @@ func (enc *encoder) tally(w *jsonenc.Writer) {
 	}
 }
 
-// Digest returns the digest of a value as text, made with the key of the configuration.
-func (enc *encoder) Digest(v any) string { return enc.digest(v).String() }
-
 // Same reports whether rows write two values alike.
 func (enc *encoder) Same(a, b any) bool { return enc.digest(a) == enc.digest(b) }
+
+// Digest returns a digest of a whole value. Values that rows write alike have the same one, in all
+// programs over one store.
+func (enc *encoder) Digest(v any) string { return enc.digest(v).String() }
 
 // digest returns the digest of a value. Values that rows write alike have the same one.
 func (enc *encoder) digest(v any) jsonenc.Digest {

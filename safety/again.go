@@ -50,13 +50,14 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 	if !r.Chained {
 		return Approval{}, nil
 	}
-	last, err := g.last(ctx, &r, digest)
+	calls, err := g.calls(ctx, &r, digest)
 	switch {
-	case errors.Is(err, ErrNotFound):
-		return g.changed(ctx, r)
 	case err != nil:
 		return Approval{}, r.refuse(CodeStore, "", err, "The earlier requests for this call could not be read.")
+	case len(calls) == 0:
+		return g.changed(ctx, r)
 	}
+	last := r.last(calls)
 	switch same := r.sameTurn(last); {
 	case same && last.State == StateRejected && last.Change != "":
 		return Approval{}, r.refuse(CodeChange, last.ID, nil, "A person wants this call of %s to be different: %s.", r.Tool, quoted(oneLine(last.Change)))
@@ -64,6 +65,8 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 		return Approval{}, r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
 	case same && last.State.Open() && last.Replaces != "":
 		return Approval{}, r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
+	case last.State.Open() && last.Agent == r.Agent:
+		return g.earlier(ctx, r, last.ID) // which r supersedes
 	case last.State != StateBlocked:
 		return g.changed(ctx, r)
 	case same && last.Last():
@@ -74,22 +77,52 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 	return g.earlier(ctx, r, last.ID)
 }
 
-// last returns the latest request of the session for the call of r, whoever asked. One that was rejected
-// in the invocation of r goes before later ones. [ErrNotFound] if there is none.
-func (g *Guard) last(ctx context.Context, r *Request, digest string) (Approval, error) {
-	calls, err := list(ctx, g.ledger, Query{Session: r.Session, Tool: r.Tool, ArgsDigest: digest, Brief: true})
-	if err != nil {
-		return Approval{}, err
-	}
-	if len(calls) == 0 {
-		return Approval{}, ErrNotFound
-	}
+// calls returns the requests of the session for the call of r, whoever asked, oldest first.
+func (g *Guard) calls(ctx context.Context, r *Request, digest string) ([]Approval, error) {
+	return list(ctx, g.ledger, Query{Session: r.Session, Tool: r.Tool, ArgsDigest: digest, Brief: true})
+}
+
+// last returns the latest of calls. One that was rejected in the invocation of r goes before later ones.
+func (r *Request) last(calls []Approval) Approval {
 	for _, a := range slices.Backward(calls) {
 		if a.State == StateRejected && r.sameTurn(a) {
-			return a, nil
+			return a
 		}
 	}
-	return calls[len(calls)-1], nil
+	return calls[len(calls)-1]
+}
+
+// supersede ends the open requests for the call of r that its agent made before a, which is stored. Nobody
+// can answer a yet. Of two processes that ask at the same time, the ledger puts one first, and its
+// request ends. It returns how the last one came out that was let run.
+func (g *Guard) supersede(ctx context.Context, r *Request, a Approval) (same Step, err error) {
+	calls, err := g.calls(ctx, r, a.ArgsDigest)
+	if err != nil {
+		return Step{}, err
+	}
+	for _, old := range calls {
+		switch {
+		case old.ID == a.ID:
+			return same, nil
+		case old.Agent != a.Agent:
+			continue
+		case old.State.Open():
+			t := Transition{
+				From: []ApprovalState{StatePending, StateApproved}, To: StateSuperseded,
+				Actor: a.Requester, Authenticated: a.RequesterAuthenticated, Run: a.RunID, Note: "asked for again by " + a.ID,
+			}
+			if old, err = g.move(ctx, old, t, nil); errors.Is(err, ErrConflict) {
+				old, err = g.get(ctx, r.Session, old.ID) // it came to something at the same time
+			}
+			if err != nil {
+				return Step{}, err
+			}
+		}
+		if closedCode(old.State, "") == CodeAlreadyUsed {
+			same = Step{To: old.State, At: old.UpdatedAt}
+		}
+	}
+	return same, errors.New("the ledger does not list the request that it stored")
 }
 
 // lastChange returns the latest request of the session for the tool of r that a person rejected with a

@@ -28,6 +28,8 @@ const (
 	CodeDrift          = "drift"           // the world has changed
 	CodeCheckFailed    = "check_failed"    // it could not be shown that it has not
 	CodeBlocked        = "blocked"         // an earlier check found that the world had changed
+	CodeSuperseded     = "superseded"      // the same call was asked for again, and the later request counts
+	CodeToolChanged    = "tool_changed"    // the tool is declared otherwise than when the request was asked
 	CodeAlreadyUsed    = "already_used"    // the approval has permitted a call before
 	CodeOtherCall      = "other_call"      // the approval is for another call or tool
 	CodeArgsChanged    = "args_changed"    // the arguments are not those that were approved
@@ -55,7 +57,7 @@ type Answer struct {
 	// Because goes with a rejection without a Change: the reason of the person, in words. It has at
 	// most [MaxWords] bytes. The history has it, and [Outcome.Because] for whoever asked.
 	Because string
-	// Override goes with an approval: the reason of a person with the right in [config.Guard.Approvals] to
+	// Override goes with an approval: the reason of a person with the right in [config.Guard.Tools] to
 	// let the call run although sources are down. It has at most [MaxWords] bytes. If the check
 	// fails and every failure is of an entity with a source that is away, the approval counts as
 	// an override. The call may run after two people have overridden, and while no other entity
@@ -216,8 +218,8 @@ func (g *Guard) uncounted(out Outcome, approver string, ans Answer) (code, detai
 	switch {
 	case a.Approvers > 1 && !out.Authenticated:
 		return CodeNotAuthorized, fmt.Sprintf("%d people have to approve, and nothing authenticates whoever answers", a.Approvers)
-	case ans.Override != "" && (!out.Authenticated || !has(g.policy.approvals(a.Tool).Override, approver)):
-		return CodeNotAuthorized, "whoever answers has no right to override a check: guard.approvals names the people who have it"
+	case ans.Override != "" && (!out.Authenticated || !has(g.policy.settings(a.Tool).Override, approver)):
+		return CodeNotAuthorized, "whoever answers has no right to override a check: guard.tools names the people who have it"
 	case other >= 0:
 		return CodeOtherAnswer, "the payload of the answer differs from that of " + a.Consents[other].Who + ", who approved before: approve with the same, or reject"
 	}
@@ -338,6 +340,8 @@ func closedCode(s ApprovalState, other string) string {
 		return CodeExpired
 	case StateBlocked:
 		return CodeBlocked
+	case StateSuperseded:
+		return CodeSuperseded
 	case StatePermitted, StateExecuting, StateExecuted, StateFailed:
 		return CodeAlreadyUsed
 	default:

@@ -143,7 +143,7 @@ func isDown(e entity.Canonical) step { return fails(e, down) }
 func approvers(n int) func(*safety.GuardConfig) {
 	return func(cfg *safety.GuardConfig) {
 		cfg.Identity = known
-		cfg.Policy.Approvals = map[string]config.Approvals{"provision_*": {Approvers: n, Override: []string{"eva", "tom", "ann"}}}
+		cfg.Policy.Tools = map[string]config.ToolSettings{"provision_*": {Approvers: n, Override: []string{"eva", "tom", "ann"}}}
 	}
 }
 
@@ -162,18 +162,18 @@ func TestDecisions(t *testing.T) {
 		return says(who, safety.Answer{Confirmed: true, Content: content, Override: override})
 	}
 	anybody := func(cfg *safety.GuardConfig) {
-		cfg.Policy.Approvals = map[string]config.Approvals{"*": {Override: []string{"ana", "eva"}}}
+		cfg.Policy.Tools = map[string]config.ToolSettings{"*": {Override: []string{"ana", "eva"}}}
 	}
-	twoUnknown := func(cfg *safety.GuardConfig) { cfg.Policy.Approvals = map[string]config.Approvals{"*": {Approvers: 2}} }
+	twoUnknown := func(cfg *safety.GuardConfig) { cfg.Policy.Tools = map[string]config.ToolSettings{"*": {Approvers: 2}} }
 	// Several rules for one tool add up to the strictest.
 	several := func(cfg *safety.GuardConfig) {
 		cfg.Identity = known
-		cfg.Policy.Approvals = map[string]config.Approvals{
+		cfg.Policy.Tools = map[string]config.ToolSettings{
 			"provision_*": {Approvers: 2, Override: []string{"eva", "tom"}}, "*_campaign": {Override: []string{"Tom", "max"}}, "other": {Approvers: 9},
 		}
 	}
 	anotherPolicy := do(func(b *bench) {
-		b.cfg.Policy.Approvals = nil
+		b.cfg.Policy.Tools = nil
 		b.guard = b.made()
 	})
 	// late makes a check take longer than the request waits.

@@ -19,6 +19,7 @@ import (
 //	   │            │             │
 //	   ├► rejected ◄┤             │
 //	   ├► blocked ◄─┤             │
+//	   ├► superseded ◄┤           │
 //	   └► expired ◄─┴─────────────┘
 //
 // The zero value is no state and leads nowhere.
@@ -40,6 +41,9 @@ const (
 	// StateBlocked rests on a world that has changed. Terminal: a new plan needs
 	// a new request.
 	StateBlocked ApprovalState = "blocked"
+	// StateSuperseded was asked again, and the later request for the same call counts in its place.
+	// Terminal.
+	StateSuperseded ApprovalState = "superseded"
 	// StatePermitted has a permit that was handed out and not consumed. A permit
 	// that nobody consumes in time is lost: the approval leads nowhere any more.
 	StatePermitted ApprovalState = "permitted"
@@ -56,8 +60,8 @@ const (
 // transitions is the whole state machine. A state that may follow itself only has
 // its last check recorded.
 var transitions = map[ApprovalState][]ApprovalState{
-	StatePending:   {StatePending, StateApproved, StateRejected, StateBlocked, StateExpired},
-	StateApproved:  {StateApproved, StatePermitted, StateRejected, StateBlocked, StateExpired},
+	StatePending:   {StatePending, StateApproved, StateRejected, StateBlocked, StateExpired, StateSuperseded},
+	StateApproved:  {StateApproved, StatePermitted, StateRejected, StateBlocked, StateExpired, StateSuperseded},
 	StatePermitted: {StateExecuting, StateExpired},
 	StateExecuting: {StateExecuted, StateFailed},
 }
@@ -98,6 +102,8 @@ type Approval struct {
 	// Args is the canonical JSON of the call's arguments, ArgsDigest its digest.
 	ArgsDigest string
 	Args       []byte
+	// Declaration is a digest of how the tool was declared; "" if it is not known.
+	Declaration string
 	// Entities are the entities that the request rests on, each with the readings that count, as in
 	// [Snapshot]. Fingerprint is their [Fingerprint].
 	Entities    []entity.Canonical
@@ -111,13 +117,16 @@ type Approval struct {
 	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
 	// of [Guard.Ask] has them: a [Ledger] does not store them.
 	Costs []Cost
+	// Same is the state that the last request for the same call of the same agent came to, and when, if it
+	// was let run. Only the result of [Guard.Ask] has it.
+	Same Step
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
 	// Receipt and Gaps are the fields of the snapshot.
 	Receipt record.Receipt
 	Gaps    []string
-	// Replaces is the id of the earlier request for the same call that ended by drift and that this
-	// request replaces; "" for none. Chain counts the requests that were replaced before this one.
+	// Replaces is the id of the earlier request for the same call that this request replaces: it ended
+	// by drift, or this one supersedes it. It is "" for none. Chain counts the requests that were replaced before this one.
 	// Difference holds the changes since the last of them. See [Guard.Ask].
 	Replaces   string
 	Chain      int
@@ -158,6 +167,25 @@ type Approval struct {
 // after a crash nobody knows whether it happened. It is never repeated by this
 // package: a person has to look, and a repetition needs a new request.
 func (a Approval) InDoubt() bool { return a.State == StateExecuting }
+
+// Ended says in words what became of an approval that no answer changes any more, where its state does
+// not say it all; else it is "".
+func (a Approval) Ended() string {
+	at := stamp(a.UpdatedAt)
+	switch a.State {
+	case StateSuperseded:
+		return "the same call was asked for again at " + at + ", and only the later request counts"
+	case StatePermitted:
+		return "it is about to run; do not repeat it"
+	case StateExecuting:
+		return "it began at " + at + ", and its end is not on record; do not repeat it"
+	case StateExecuted:
+		return "it ran already, at " + at + "; do not repeat it"
+	case StateFailed:
+		return "it was let run already, and failed at " + at
+	}
+	return ""
+}
 
 // decision names the step that asked, and how much of the record it rests on.
 func (a Approval) decision() record.Decision {
@@ -200,6 +228,7 @@ func (a Approval) Clone() Approval {
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
 //	    "age"}]}, absent where there is none,
 //	  "replaces": id, "difference": see [Difference], absent where it replaces none
+//	  "same": {"state", "at": RFC 3339}, see [Approval.Same], absent where there is none
 //	}
 //
 // Ages are those at the time of the request. Warnings name the reasons for which the check will
@@ -270,6 +299,9 @@ func (a Approval) Shown() map[string]any {
 	}
 	if a.NotChosen.Total > 0 {
 		out["not_chosen"] = shownNotChosen(a.NotChosen, a.RequestedAt)
+	}
+	if a.Same.To != "" {
+		out["same"] = map[string]any{"state": string(a.Same.To), "at": stamp(a.Same.At)}
 	}
 	if a.Replaces != "" {
 		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()

@@ -4,7 +4,6 @@
 package safety
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +37,10 @@ type Request struct {
 	Args map[string]any
 	// Surroundings are what the call can read beside its arguments.
 	Surroundings Surroundings
+	// Declaration is a digest of how the tool is declared. The call runs only if it is the same then.
+	Declaration string
+	// Approvers is how many people have to approve, if it is more than the settings of the tool say.
+	Approvers int
 	// Chained says that the request follows the rules for asking again. A request that is not
 	// chained replaces none, and is not refused because of an earlier one.
 	Chained bool
@@ -56,7 +59,9 @@ type Request struct {
 // here; such a request fails its check.
 //
 // Two requests are for the same call if they have the same tool and arguments. A Chained request
-// replaces the last request for the same call if that one ended by drift. Else it replaces the last
+// supersedes the open requests for the same call of the same agent, and replaces the last of them: else
+// a person who says yes to each has the call run as often. It also replaces the last request for the
+// same call if that one ended by drift. Else it replaces the last
 // request of the session for the same tool, with any arguments, that a person rejected with a
 // [Answer.Change]. In the same turn, which is an invocation, Ask refuses it with a *[Refusal]
 //
@@ -111,17 +116,20 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		ID: randomID(), Session: r.Session,
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
-		ArgsDigest: sum, Args: canonical,
+		ArgsDigest: sum, Args: canonical, Declaration: r.Declaration,
 		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Surroundings: r.Surroundings.clone(), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
-		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvals(r.Tool).Approvers,
+		Requester: requester, RequesterAuthenticated: authenticated, Approvers: max(g.policy.settings(r.Tool).Approvers, r.Approvers),
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,
 	}
 	if old.ID != "" {
 		a.Replaces, a.Difference = old.ID, difference(old, a, r.Redact)
-		if old.State == StateBlocked {
+		switch {
+		case old.State == StateBlocked:
 			a.Chain = old.Chain + 1
+		case old.State.Open() && r.sameTurn(old):
+			a.Chain = old.Chain
 		}
 	}
 	for _, e := range required {
@@ -132,12 +140,21 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
 		// Another call was faster. The refusal is about its request.
-		last, _ := g.last(ctx, &r, sum)
-		return a, r.refuse(CodeAsked, cmp.Or(last.ID, old.ID), err, "A person is being asked for this very call of %s already.", r.Tool)
+		last := old
+		if calls, _ := g.calls(ctx, &r, sum); len(calls) > 0 {
+			last = r.last(calls)
+		}
+		return a, r.refuse(CodeAsked, last.ID, err, "A person is being asked for this very call of %s already.", r.Tool)
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
 	a.Costs = costs
+	if !r.Chained {
+		return a, nil
+	}
+	if a.Same, err = g.supersede(ctx, &r, a); err != nil {
+		return a, fmt.Errorf("safety: ending the earlier requests for this call of %s: %w", r.Tool, err)
+	}
 	return a, nil
 }
 

@@ -21,12 +21,12 @@ func Check(c *config.Config) []config.Problem {
 	for _, typ := range slices.Sorted(maps.Keys(c.Guard.Types)) {
 		out = append(out, checkConditions(config.Entry("guard.types", typ)+".drift", typ, c.Guard.Types[typ].Drift, c)...)
 	}
-	for _, pattern := range slices.Sorted(maps.Keys(c.Guard.Approvals)) {
-		people := c.Guard.Approvals[pattern].Override
+	for _, pattern := range slices.Sorted(maps.Keys(c.Guard.Tools)) {
+		people := c.Guard.Tools[pattern].Override
 		for i, who := range people {
 			if j := slices.IndexFunc(people[:i], func(name string) bool { return same(name, who) }); j >= 0 {
 				out = append(out, config.Problem{
-					Path:   config.Index(config.Entry("guard.approvals", pattern)+".override", i),
+					Path:   config.Index(config.Entry("guard.tools", pattern)+".override", i),
 					Text:   fmt.Sprintf("%s is the same person as %s", config.Quote(who), config.Quote(people[j])),
 					Remedy: "keep one of them",
 				})

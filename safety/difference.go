@@ -25,6 +25,11 @@ type Difference struct {
 	// call that differ, by name.
 	Entities  []EntityDifference `json:"entities,omitempty"`
 	Arguments []ValueDifference  `json:"arguments,omitempty"`
+	// Tool says that the tool is declared otherwise.
+	Tool bool `json:"tool,omitempty"`
+	// Consents are the people who had approved the replaced request while it was open. They have to
+	// approve again.
+	Consents []string `json:"consents,omitempty"`
 	// Omitted is how many more values differ: 50 are listed.
 	Omitted int `json:"omitted,omitempty"`
 }
@@ -50,6 +55,7 @@ type ValueDifference struct {
 
 func (d Difference) clone() Difference {
 	d.Entities, d.Arguments = slices.Clone(d.Entities), slices.Clone(d.Arguments)
+	d.Consents = slices.Clone(d.Consents)
 	for i := range d.Entities {
 		d.Entities[i].Attributes = slices.Clone(d.Entities[i].Attributes)
 	}
@@ -81,7 +87,12 @@ const hiddenValue = "(hidden)"
 // difference compares a request with the one that it replaces. redact takes out of arguments
 // the parts that must not be shown; if it is nil, no value of an argument is shown.
 func difference(was, now Approval, redact func(args []byte) []byte) Difference {
-	d := Difference{Since: was.RequestedAt}
+	d := Difference{Since: was.RequestedAt, Tool: was.Declaration != now.Declaration}
+	if was.State.Open() {
+		for _, c := range was.Consents {
+			d.Consents = append(d.Consents, shownValue(c.Who))
+		}
+	}
 	room := maxDifferences
 	take := func(list []ValueDifference) []ValueDifference {
 		n := min(room, len(list))

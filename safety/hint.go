@@ -35,6 +35,7 @@ const (
 
 // The beginnings of the sentences of a hint.
 const (
+	hintSame      = "The same call"
 	hintReplaces  = "Replaces the request of"
 	hintRests     = "Rests on"
 	hintCost      = "Planned cost:"
@@ -52,6 +53,7 @@ const (
 //
 // own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
+//   - "The same call": that an equal call of the session ran, and when.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
 //   - "Rests on": up to five things: the shown keys of the state, and entities that results showed. Those that the action names come
 //     first. A condition stands in brackets behind its value. An age stands behind an entity
@@ -69,7 +71,7 @@ const (
 // A value that is not one plain word stands in quotes. So does own if it has the beginning of one
 // of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
+	rest := sentences(a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -93,7 +95,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
-	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintApprovers, hintRequester}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintApprovers, hintRequester}, func(begin string) bool {
 		return strings.Contains(own, letters(begin))
 	})
 }
@@ -271,6 +273,12 @@ func (a Approval) replacesHint() string {
 	}
 	d := a.Difference
 	var items []string
+	for _, who := range d.Consents {
+		items = append(items, word(who)+" has to approve again")
+	}
+	if d.Tool {
+		items = append(items, "the tool is declared otherwise")
+	}
 	for _, e := range d.Entities {
 		switch e.Change {
 		case addedEntity:
@@ -287,15 +295,34 @@ func (a Approval) replacesHint() string {
 	for _, v := range d.Arguments {
 		items = append(items, "argument "+v.hint())
 	}
-	layout := "15:04"
-	if d.Since.UTC().Format(time.DateOnly) != a.RequestedAt.UTC().Format(time.DateOnly) {
-		layout = "2006-01-02 15:04"
-	}
-	begin := hintReplaces + " " + d.Since.UTC().Format(layout) + " UTC"
+	begin := hintReplaces + " " + a.clockHint(d.Since)
 	if len(items) == 0 {
 		return begin + "."
 	}
 	return listed(begin+": ", items, len(items)+d.Omitted, maxReplacesHint)
+}
+
+// clockHint returns a time of the day, with the date if it is not that of the request.
+func (a Approval) clockHint(t time.Time) string {
+	layout := "15:04 UTC"
+	if t.UTC().Format(time.DateOnly) != a.RequestedAt.UTC().Format(time.DateOnly) {
+		layout = "2006-01-02 15:04 UTC"
+	}
+	return t.UTC().Format(layout)
+}
+
+// sameHint says that an equal call was let run.
+func (a Approval) sameHint() string {
+	came := "began"
+	switch a.Same.To {
+	case "":
+		return ""
+	case StateExecuted:
+		came = "ran"
+	case StateFailed:
+		came = "failed"
+	}
+	return hintSame + " " + came + " at " + a.clockHint(a.Same.At) + "."
 }
 
 // hint says how a value differs: "price $40,000 → $52,000".

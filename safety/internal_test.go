@@ -91,7 +91,7 @@ func TestUnknownValuesAreStrict(t *testing.T) {
 		if !(Alert{Effect: r.Effect}).blocks() || r.covers(entity.Bool(true), entity.Bool(false)) {
 			t.Errorf("%s: an attribute may change", name)
 		}
-		if !b.requires(entity.Canonical{}, false) || b.approvals("t").Approvers != 1 || b.Types["T"].Unseen == config.UnseenAllow || b.Types["T"].Optional {
+		if !b.requires(entity.Canonical{}, false) || b.settings("t").Approvers != 1 || b.Types["T"].Unseen == config.UnseenAllow || b.Types["T"].Optional {
 			t.Errorf("%s: the policy is not the strictest", name)
 		}
 	}

@@ -31,6 +31,8 @@ type Execution struct {
 	// Changed says in a sentence which shown part of the [Surroundings] is not as it was when the
 	// approval was asked; "" for none.
 	Changed string
+	// Declaration must be that of the approval.
+	Declaration string
 	// AtOnce says that the caller consumes the permit right after the check, or never. The ledger
 	// then hears of the permit and its use together, in one transaction. Of two processes that get
 	// a permit at the same time one can consume it. A permit that nobody consumes leaves the
@@ -118,7 +120,7 @@ func (g *Guard) overriders(a Approval, r Report) []string {
 	if !only {
 		return nil
 	}
-	may := g.policy.approvals(a.Tool).Override
+	may := g.policy.settings(a.Tool).Override
 	return slices.DeleteFunc(a.overrides(unchecked), func(who string) bool { return !has(may, who) })
 }
 
@@ -143,6 +145,8 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeNotApproved, nil, "Nobody has approved %s yet.", e.Tool)
 	case a.State == StateApproved && a.Missing() > 0:
 		return no(CodeStore, nil, "The ledger says that %s is approved, and %s.", e.Tool, a.approvedBy())
+	case a.Ended() != "":
+		return no(closedCode(a.State, CodeNotApproved), nil, "The approval of %s lets nothing run: %s.", e.Tool, a.Ended())
 	case a.State != StateApproved || a.Approver == "":
 		return no(closedCode(a.State, CodeNotApproved), nil, "The approval of %s is %s.", e.Tool, a.State)
 	}
@@ -152,6 +156,8 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeArgsChanged, err, "The arguments of %s have no digest.", e.Tool)
 	case digest != a.ArgsDigest:
 		return no(CodeArgsChanged, nil, "The arguments of %s are not those that were approved.", e.Tool)
+	case e.Declaration != a.Declaration:
+		return no(CodeToolChanged, nil, "%s is declared otherwise now than when the approval was asked for, so it may do something else.", e.Tool)
 	}
 	if e.Changed != "" {
 		_, err = g.move(ctx, a, Transition{To: StateBlocked, Actor: e.RunID, Run: e.RunID, Note: CodeStateChanged + ": " + oneLine(e.Changed)}, nil)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 const (
@@ -110,30 +109,28 @@ func (b rulebook) lasts(results []EntityResult) time.Duration {
 	return d
 }
 
-// approvals returns what the entries of [config.Guard.Approvals] together say of a tool.
-func (b rulebook) approvals(tool string) config.Approvals {
-	sum, entries := config.Approvals{Approvers: 1}, 0
-	for _, pattern := range slices.Sorted(maps.Keys(b.Approvals)) {
-		if !text.MatchName(pattern, tool) {
+// settings returns what the entries of [config.Guard.Tools] together say of who approves the calls of a
+// tool.
+func (b rulebook) settings(tool string) config.ToolSettings {
+	sum := config.ToolSettings{Approvers: 1}
+	for i, s := range config.Matching(b.Tools, tool) {
+		sum.Approvers = max(sum.Approvers, s.Approvers)
+		if i == 0 {
+			sum.Override = slices.Clone(s.Override)
 			continue
 		}
-		a := b.Approvals[pattern]
-		sum.Approvers = max(sum.Approvers, a.Approvers)
-		if entries++; entries == 1 {
-			sum.Override = slices.Clone(a.Override)
-			continue
-		}
-		sum.Override = slices.DeleteFunc(sum.Override, func(who string) bool { return !has(a.Override, who) })
+		sum.Override = slices.DeleteFunc(sum.Override, func(who string) bool { return !has(s.Override, who) })
 	}
 	return sum
 }
 
-// normal returns the guard in a form that all guards with the same meaning share. Mode, Tools, Inputs
-// and Unguarded are not part of it: by them the gate chooses the calls that are decided about. Nor is
+// normal returns the guard in a form that all guards with the same meaning share. Mode, Unguarded, and
+// the names of Tools and Inputs are not part of it: by them the gate chooses the calls that are decided
+// about. What they say of people is. State is not, which the gate compares by itself. Nor is
 // SelfApproval: who may approve is up to the process that gets the answer, as its Authorizer is.
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
-	g.Mode, g.Tools, g.Inputs, g.Unguarded, g.SelfApproval = "", nil, nil, "", false
+	g.Mode, g.Unguarded, g.SelfApproval = "", "", false
 	g.Listed = slices.Sorted(slices.Values(g.Listed))
 	g.Drift = b.normalRules("")
 	g.Types = make(map[string]config.TypePolicy)
@@ -154,17 +151,18 @@ func (b rulebook) normal() config.Guard {
 			g.Types[name] = t
 		}
 	}
-	g.Approvals = make(map[string]config.Approvals)
-	for pattern, a := range b.Approvals {
-		people := make([]string, len(a.Override))
-		for i, who := range a.Override {
+	g.Tools, g.Inputs = make(map[string]config.ToolSettings), maps.Clone(b.Inputs)
+	for pattern, t := range b.Tools {
+		people := make([]string, len(t.Override))
+		for i, who := range t.Override {
 			people[i] = identity(who)
 		}
 		slices.Sort(people)
-		if a.Override = people; a.Approvers > 1 || len(people) > 0 {
-			g.Approvals[pattern] = a
+		if t.Approvers > 1 || len(people) > 0 {
+			g.Tools[pattern] = config.ToolSettings{Approvers: t.Approvers, Override: people}
 		}
 	}
+	maps.DeleteFunc(g.Inputs, func(_ string, in config.InputSettings) bool { return in.Approvers <= 1 })
 	g.Budgets = slices.Clone(g.Budgets)
 	written := func(b config.Budget) string {
 		line, _ := json.Marshal(b) // compile reports an error

@@ -27,8 +27,8 @@ var fits = config.Budget{Cost: config.Cost{Type: "Product", Attribute: "price"},
 // configured is a guard with something of everything.
 func configured() config.Guard {
 	return config.Guard{
-		Mode: config.ModeEnforce, Tools: []string{"buy"}, Unguarded: config.UnguardedError, Inputs: []string{"review"}, SelfApproval: true,
-		Approvals:       map[string]config.Approvals{"sell": {Approvers: 3, Override: []string{"eva", "tom"}}, "buy_*": {Approvers: 2}},
+		Mode: config.ModeEnforce, Unguarded: config.UnguardedError, Inputs: map[string]config.InputSettings{"review": {}, "sign": {Approvers: 2}}, SelfApproval: true,
+		Tools:           map[string]config.ToolSettings{"sell": {Approvers: 3, Override: []string{"eva", "tom"}}, "buy_*": {Approvers: 2}, "buy": {}},
 		RequestLifetime: time.Hour, CheckAge: time.Minute, CheckTimeout: time.Second, CheckDeadline: 2 * time.Second, MinConfidence: new(0.1),
 		Drift: map[string]config.Drift{
 			"price":  {Severity: new(0.3), Tolerance: config.Tolerance{Percent: 5, Absolute: 2}},
@@ -104,7 +104,7 @@ func leaves(path string, v reflect.Value) map[string]func() {
 func TestPolicyVersionCoversEveryField(t *testing.T) {
 	others := []string{
 		// By these the gate chooses the calls that need an approval. They decide about none.
-		".Mode", ".Tools", ".Tools[0]", ".Unguarded", ".Inputs", ".Inputs[0]",
+		".Mode", ".Tools[buy]", ".Tools[buy].Approvers", ".Unguarded", ".Inputs[review]", ".Inputs[review].Approvers",
 		// Who may approve is up to the process that gets the answer, as its Authorizer is.
 		".SelfApproval",
 	}
@@ -146,7 +146,7 @@ func ofT(drift map[string]config.Drift) config.Guard {
 // Guards that mean the same have the same version.
 func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 	type drift = map[string]config.Drift
-	type approvals = map[string]config.Approvals
+	type tools = map[string]config.ToolSettings
 	of := func(severity float64) config.Drift { return config.Drift{Severity: new(severity)} }
 	list := func(text string) config.Guard { return ofT(drift{"a": literal(oneOf, text)}) }
 	def := config.Config{}.WithDefaults().Guard
@@ -170,9 +170,9 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 		{name: "an exception, in two places", a: config.Guard{Drift: drift{"cpm": of(0.5)}, Types: ofT(drift{"*": of(0.6)}).Types}, b: ofT(drift{"*": of(0.6), "cpm": of(0.5)})},
 		{name: "no exception", a: ofT(drift{"*": of(0.6)}), b: ofT(drift{"*": of(0.6), "cpm": of(0.5)}), not: true},
 		{name: "a list in another order", a: config.Guard{Listed: []string{"U", "T"}}, b: config.Guard{Listed: []string{"T", "U"}}},
-		{name: "one approver", a: config.Guard{Approvals: approvals{"buy": {Approvers: 1}}}},
-		{name: "no approver", a: config.Guard{Approvals: approvals{"buy": {}}}},
-		{name: "people in another order", a: config.Guard{Approvals: approvals{"sell": {Override: []string{"eva", "tom"}}}}, b: config.Guard{Approvals: approvals{"sell": {Approvers: 1, Override: []string{"TOM", "eva"}}}}},
+		{name: "one approver", a: config.Guard{Tools: tools{"buy": {Approvers: 1}}}},
+		{name: "no approver", a: config.Guard{Tools: tools{"buy": {}}}},
+		{name: "people in another order", a: config.Guard{Tools: tools{"sell": {Override: []string{"eva", "tom"}}}}, b: config.Guard{Tools: tools{"sell": {Approvers: 1, Override: []string{"TOM", "eva"}}}}},
 		{name: "budgets in another order", a: config.Guard{Budgets: []config.Budget{fits, other}}, b: config.Guard{Budgets: []config.Budget{other, fits}}},
 	} {
 		if a, b := safety.VersionOf(test.a), safety.VersionOf(test.b); (a == b) == test.not {
@@ -204,8 +204,8 @@ func TestNewGuardChecksThePolicy(t *testing.T) {
 		"a budget":                       {Budgets: []config.Budget{{Tool: "["}}},
 		"a budget twice":                 {Budgets: []config.Budget{fits, fits}},
 		"a list that is not asked for":   {Listed: []string{"T"}},
-		"an override by one":             {Approvals: map[string]config.Approvals{"buy": {Override: []string{"eva"}}}},
-		"an override by one, twice":      {Approvals: map[string]config.Approvals{"buy": {Override: []string{"eva", "EVA"}}}},
+		"an override by one":             {Tools: map[string]config.ToolSettings{"buy": {Override: []string{"eva"}}}},
+		"an override by one, twice":      {Tools: map[string]config.ToolSettings{"buy": {Override: []string{"eva", "EVA"}}}},
 	} {
 		_, err := safety.NewGuard(safety.GuardConfig{Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{}, Policy: g})
 		if err == nil || !strings.Contains(err.Error(), "Config.Guard.") {

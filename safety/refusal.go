@@ -149,6 +149,12 @@ func next(code string, last bool) string {
 		return "Do not repeat this call: with the same arguments it stays blocked in this turn. Look at the alerts, read the changed data again, plan anew with the present values, and ask for approval of the new plan. Or report what keeps changing."
 	case CodeChange:
 		return "Do not repeat this call: a person wants another plan. Plan anew as the message says, and ask for approval of the new plan."
+	case CodeSuperseded:
+		return "Do not repeat this call because of this answer: a later request for it counts. Wait for the answer to that one, and do not ask for another."
+	case CodeAlreadyUsed:
+		return "Do not repeat this call because of this answer, and do not ask for it once more: an approval lets one call run, once. Report what the message says came of it."
+	case CodeToolChanged:
+		return "Nothing was carried out. Do not repeat this call before you have read how the tool is declared now. If it is still right, make it again, and a person is asked again. If it is not, plan anew, and ask for approval of the new plan."
 	case CodeMoreApprovers:
 		return "Do not repeat this call, and do not plan anew: more people have to approve it. The request stays open. Say so, and wait; if they reject it, ask for approval of a new plan."
 	case CodeRejected:

@@ -19,8 +19,8 @@ import (
 
 // legal is the state machine, written out once more.
 var legal = map[safety.ApprovalState][]safety.ApprovalState{
-	safety.StatePending:   {safety.StatePending, safety.StateApproved, safety.StateRejected, safety.StateExpired, safety.StateBlocked},
-	safety.StateApproved:  {safety.StateApproved, safety.StateRejected, safety.StateExpired, safety.StateBlocked, safety.StatePermitted},
+	safety.StatePending:   {safety.StatePending, safety.StateApproved, safety.StateRejected, safety.StateExpired, safety.StateBlocked, safety.StateSuperseded},
+	safety.StateApproved:  {safety.StateApproved, safety.StateRejected, safety.StateExpired, safety.StateBlocked, safety.StatePermitted, safety.StateSuperseded},
 	safety.StatePermitted: {safety.StateExpired, safety.StateExecuting},
 	safety.StateExecuting: {safety.StateExecuted, safety.StateFailed},
 }

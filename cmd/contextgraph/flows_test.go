@@ -49,7 +49,7 @@ func TestTryYourPolicy(t *testing.T) {
 func TestTestEnds(t *testing.T) {
 	const flow = `about: a desk is bought
 config:
-  guard: {tools: [buy]}
+  guard: {tools: {buy: {}}}
   extract:
     - {name: shown, tool: get, type: Product, value: $.name, attributes: {price: {path: $.price, type: money, currency: USD}}}
     - {name: bought, tool: buy, in: action, type: Product, value: $.item}
@@ -71,8 +71,8 @@ expect: `
 		{"it did not run", strings.Replace(flow, "answer: yes", "answer: no", 1) + "executed safe", exitCheckFailed, "otherwise", ""},
 		{"a key that is none", flow + "executed safe\nworlds: {}", exitError, `unknown key "worlds" in a flow`, ""},
 		{"no steps", "config: {}\nexpect: none", exitError, "steps is missing", ""},
-		{"a mistake in the configuration", strings.Replace(flow, "tools: [buy]", "tool: [buy]", 1) + "none", exitError, `guard.tool: unknown key; did you mean "tools"?`, ""},
-		{"nothing is guarded", strings.Replace(flow, "tools: [buy]", "tools: [bye]", 1) + "blocked", exitError, "no tool of the flow is guarded: guard.tools of the configuration has bye; use one of buy, get", ""},
+		{"a mistake in the configuration", strings.Replace(flow, "tools: {buy: {}}", "tool: {buy: {}}", 1) + "none", exitError, `guard.tool: unknown key; did you mean "tools"?`, ""},
+		{"nothing is guarded", strings.Replace(flow, "tools: {buy: {}}", "tools: {bye: {}}", 1) + "blocked", exitError, "no tool of the flow is guarded: guard.tools of the configuration has bye; use one of buy, get", ""},
 		{"a state that is none", flow + "excuted safe", exitError, "did you mean executed?", ""},
 		{"a verdict that is none", flow + "executed saef", exitError, "did you mean safe?", ""},
 		{"a secret and a dataset, which it does not need", strings.Replace(flow, "checked: [Product]", `  bigquery: {project: my-project-123, dataset: agents}

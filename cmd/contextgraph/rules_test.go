@@ -80,7 +80,7 @@ func TestDraft(t *testing.T) {
 	if _, err := setup.Load("contextgraph.yaml"); err != nil {
 		t.Fatalf("%v\n%s", err, draft)
 	}
-	for _, want := range []string{"tools: [buy]", "each: $.items[*]", "type: Item", "value: $.name", "price: {path: $.price, type: money, currency: USD}", "available: {path: $.available, type: boolean}", "alternatives: true"} {
+	for _, want := range []string{"tools: {buy: {}}", "each: $.items[*]", "type: Item", "value: $.name", "price: {path: $.price, type: money, currency: USD}", "available: {path: $.available, type: boolean}", "alternatives: true"} {
 		if !strings.Contains(draft, want) {
 			t.Errorf("without %q:\n%s", want, draft)
 		}

@@ -115,7 +115,7 @@ func Beside(h *Harness) Option {
 // Listed has the config name the tool instead of wrapping it.
 func Listed(o *Options) {
 	o.Protect, o.Confirm = false, false
-	o.Config.Guard.Tools = []string{"buy"}
+	o.Config.Guard.Tools = config.Tools("buy")
 }
 
 // Covered leaves the tool as it is: its own confirmation, enforced by a rule.

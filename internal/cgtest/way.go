@@ -15,6 +15,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
@@ -112,7 +113,7 @@ func Unprotected(o *Options) { o.Protect = false }
 
 // ListedByPattern has the config name the tool by a pattern.
 func ListedByPattern(p string) Option {
-	return With(Listed, func(o *Options) { o.Config.Guard.Tools = []string{p} })
+	return With(Listed, func(o *Options) { o.Config.Guard.Tools = config.Tools(p) })
 }
 
 // MadeWith makes the tool with more than its name.

@@ -49,7 +49,12 @@ type Workflow struct {
 
 // GuardInputs has the config name the nodes.
 func GuardInputs(patterns ...string) Option {
-	return func(o *Options) { o.Config.Guard.Inputs = patterns }
+	return func(o *Options) {
+		o.Config.Guard.Inputs = make(map[string]config.InputSettings)
+		for _, p := range patterns {
+			o.Config.Guard.Inputs[p] = config.InputSettings{}
+		}
+	}
 }
 
 // FoundByNode adds a rule that reads the product from the output of a node.

@@ -55,7 +55,7 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 		}
 		idle++
 	}
-	for _, name := range cfg.Guard.Tools {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Guard.Tools)) {
 		if !slices.ContainsFunc(tools, func(tool string) bool { return name == tool || text.MatchName(name, tool) }) {
 			x.absent(area, "guard.tools names", name, tools, sessions)
 		}

@@ -30,8 +30,8 @@ func TestExamineRules(t *testing.T) {
 		{"an unknown tool", func(r *config.Extract, _ *config.Guard) { r.Tool = "list_products" }, doctor.Note, []string{`"list_products"`}},
 		{"a misspelt path", func(r *config.Extract, _ *config.Guard) { r.Each = "$.itms[*]" }, doctor.Warning, []string{"found nothing", "did you mean items?"}},
 		{"a misspelt value", func(r *config.Extract, _ *config.Guard) { r.Value = "$.nmae" }, doctor.Warning, []string{"1 of 1 rows contradict it"}},
-		{"a misspelt guarded tool", func(_ *config.Extract, g *config.Guard) { g.Tools = []string{"buuy"} }, doctor.Warning, []string{`guard.tools names the tool "buuy"`}},
-		{"a pattern", func(_ *config.Extract, g *config.Guard) { g.Tools = []string{"b*"} }, doctor.OK, []string{"no rule read rows in vain"}},
+		{"a misspelt guarded tool", func(_ *config.Extract, g *config.Guard) { g.Tools = config.Tools("buuy") }, doctor.Warning, []string{`guard.tools names the tool "buuy"`}},
+		{"a pattern", func(_ *config.Extract, g *config.Guard) { g.Tools = config.Tools("b*") }, doctor.OK, []string{"no rule read rows in vain"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, cfg := found, config.Config{Journal: config.Journal{Path: h.Path}}

@@ -69,8 +69,8 @@ func (f *Flow) checkGuard() error {
 	case len(f.cfg.Guard.Tools) == 0:
 		return errors.New("no tool of the flow is guarded: name one in guard.tools of the configuration, or give it guard: protect")
 	}
-	first := f.cfg.Guard.Tools[0]
-	return fmt.Errorf("no tool of the flow is guarded: guard.tools of the configuration has %s; %s", strings.Join(f.cfg.Guard.Tools, ", "), meant(first, names))
+	listed := slices.Sorted(maps.Keys(f.cfg.Guard.Tools))
+	return fmt.Errorf("no tool of the flow is guarded: guard.tools of the configuration has %s; %s", strings.Join(listed, ", "), meant(listed[0], names))
 }
 
 // checkLine reports a word of a line that is none.
@@ -79,7 +79,7 @@ func checkLine(line string) error {
 		line = rest
 	}
 	words := strings.Fields(line)
-	states := []string{"pending", "approved", "rejected", "expired", "blocked", "permitted", "executing", "executed", "failed"}
+	states := []string{"pending", "approved", "rejected", "expired", "blocked", "superseded", "permitted", "executing", "executed", "failed"}
 	verdicts := []string{safety.Safe.String(), safety.Drift.String(), safety.CheckFailed.String()}
 	known := append(slices.Clone(states), refused, unguarded, unstarted, otherwise, "none")
 	if len(words) == 0 || !slices.Contains(known, words[0]) {

@@ -27,7 +27,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Flow is a flow as [Load] reads it. It holds no state: it may run many times, at once.
@@ -375,7 +374,7 @@ func (f *Flow) Ways() map[string]*Flow {
 			}
 		}
 		if g.cfg.Guard.Tools = nil; way.Guard == "" {
-			g.cfg.Guard.Tools = listed
+			g.cfg.Guard.Tools = config.Tools(listed...)
 		}
 		out[name] = &g
 	}
@@ -387,5 +386,5 @@ func (f *Flow) isGuarded(name string) bool {
 	if l := f.Tools[name]; l != nil && l.Guard != "" {
 		return true
 	}
-	return slices.ContainsFunc(f.cfg.Guard.Tools, func(p string) bool { return text.MatchName(p, name) })
+	return len(config.Matching(f.cfg.Guard.Tools, name)) > 0
 }

@@ -101,7 +101,9 @@ func (r *approvalRow) bind(b *binder, session int64) {
 	bindState(b, r.Approval, r.consents)
 	b.json(r.notChosen)
 	b.boolean(r.RequesterAuthenticated)
-	b.integer(int64(r.Approvers), session)
+	b.integer(int64(r.Approvers))
+	b.text(r.Declaration)
+	b.integer(session)
 	b.json(r.surroundings)
 }
 
@@ -175,11 +177,12 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		Approvers:       stmt.ColumnInt(39),
 		Change:          stmt.ColumnText(41),
 		Overridden:      stmt.ColumnBool(42),
+		Declaration:     stmt.ColumnText(43),
 
 		RequesterAuthenticated: stmt.ColumnBool(38),
 	}
 	var entities []approvalEntity
-	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 36: &a.Difference, 37: &a.NotChosen, 40: &a.Consents, 43: &a.Surroundings} {
+	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 36: &a.Difference, 37: &a.NotChosen, 40: &a.Consents, 44: &a.Surroundings} {
 		if stmt.ColumnIsNull(col) {
 			continue // left out, or there is none
 		}

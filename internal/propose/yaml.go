@@ -43,14 +43,14 @@ func (d *draft) yaml() []byte {
 
 func (d *draft) guard(b *bytes.Buffer) {
 	if len(d.guarded) == 0 {
-		b.WriteString("# No tool asked for an approval in this session. Name those that must not run without one:\n# guard:\n#   tools: [pay]\n\n")
+		b.WriteString("# No tool asked for an approval in this session. Name those that must not run without one:\n# guard:\n#   tools: {pay: {}}\n\n")
 		return
 	}
 	quoted := make([]string, len(d.guarded))
 	for i, name := range d.guarded {
-		quoted[i] = scalarYAML(name)
+		quoted[i] = scalarYAML(name) + ": {}"
 	}
-	fmt.Fprintf(b, "guard:\n  tools: [%s]     # they asked for an approval; each call of them needs one\n\n", strings.Join(quoted, ", "))
+	fmt.Fprintf(b, "guard:\n  tools: {%s}     # they asked for an approval; each call of them needs one\n\n", strings.Join(quoted, ", "))
 }
 
 func (r *rule) write(b *bytes.Buffer) {

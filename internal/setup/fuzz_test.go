@@ -40,7 +40,7 @@ func FuzzLoadedConfig(f *testing.F) {
 		"guard: {budgets: [{cost: {type: A, attribute: price}, limit: {type: A}}], require: listed, listed: [A, B]}",
 		"checkers: [{type: A, http: {url: 'https://x.example/{value}', attributes: {price: {path: $.p, type: money, currency: USD}}}}]",
 		"checkers: [{type: A, sql: {database: d, query: 'SELECT 1', args: ['{value}'], attributes: {price: {column: p, type: number}}}}]",
-		"extract: [{name: a, tool: t, each: '$..x[?@.y > 1]', type: A, value: $.n, confidence: 0.1, attributes: {p: {path: $.p}}}]\nguard: {tools: ['t*']}",
+		"extract: [{name: a, tool: t, each: '$..x[?@.y > 1]', type: A, value: $.n, confidence: 0.1, attributes: {p: {path: $.p}}}]\nguard: {tools: {'t*': {}}}",
 	} {
 		f.Add([]byte(text))
 	}

@@ -37,7 +37,7 @@ func TestValidate(t *testing.T) {
 	cfg := config.Config{
 		Journal: config.Journal{CommitInterval: -1},
 		Guard: config.Guard{
-			Mode: "off", Tools: []string{""}, MinConfidence: new(math.NaN()), CheckTimeout: time.Hour, CheckDeadline: time.Minute,
+			Mode: "off", Tools: config.Tools(""), MinConfidence: new(math.NaN()), CheckTimeout: time.Hour, CheckDeadline: time.Minute,
 			Drift: map[string]config.Drift{"price": {
 				Severity: new(2.0), Tolerance: config.Tolerance{Percent: math.NaN(), Absolute: math.Inf(1)}, Direction: "up", Effect: "x",
 			}},

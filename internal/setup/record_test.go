@@ -102,7 +102,7 @@ func TestStores(t *testing.T) {
 // what the record may leave out.
 func TestGate(t *testing.T) {
 	var (
-		byTool = config.Config{Guard: config.Guard{Tools: []string{"provision"}}}
+		byTool = config.Config{Guard: config.Guard{Tools: config.Tools("provision")}}
 		byRule = config.Config{Extract: []config.Extract{
 			{Name: "a", Tool: "query", Type: "Product", Value: "$.name"},
 			{Name: "b", Tool: "provision", In: config.InAction, Type: "Budget", Value: "$.budget"},

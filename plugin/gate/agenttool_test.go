@@ -16,6 +16,7 @@ import (
 	"google.golang.org/adk/v2/tool/agenttool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
@@ -38,7 +39,7 @@ func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
 				cfg := gate.Config{Guard: unusedGuard()}
 				switch how {
 				case "listed":
-					cfg.Settings.Tools = []string{"buy"}
+					cfg.Settings.Tools = config.Tools("buy")
 				case "covered":
 					cfg.Covered = []string{"buy"}
 				}

@@ -23,15 +23,19 @@ import (
 // the guard check the world before it takes an approval.
 func (g *Gate) answers(ctx agent.InvocationContext, r *plugin.Run, msg *genai.Content) {
 	all := plugin.Responses(msg)
-	count := make(map[string]int, len(all))
+	count, no := make(map[string]int, len(all)), make(map[string]*genai.FunctionResponse)
 	for _, fr := range all {
 		count[fr.ID]++
+		if c, err := plugin.ParseConfirmation(fr.Response); err == nil && !c.Confirmed && no[fr.ID] == nil {
+			no[fr.ID] = fr
+		}
 	}
 	for _, fr := range all {
 		switch {
 		case g.took(r, fr): // on record
 		case fr.Name == toolconfirmation.FunctionCallName:
-			g.answer(ctx, r, fr, count[fr.ID] > 1)
+			// Of several answers to one request only a no counts.
+			g.answer(ctx, r, fr, count[fr.ID] > 1 && no[fr.ID] != fr)
 		default:
 			g.rec.Response(ctx, r, fr)
 		}

@@ -30,7 +30,7 @@ func TestKeysThatFoldAlike(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mdl := adktest.Script(adktest.Calls(call("c1", "buy", tt.args)), adktest.Text("done"))
-			_, g := newGate(recorder.Config{Sink: &rowtest.Sink{}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
+			_, g := newGate(recorder.Config{Sink: &rowtest.Sink{}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: config.Tools("buy")}})
 			r := newRunner(asks("root", mdl, gives("buy", m{"price": 1})), plugins(g))
 			events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			result := fmt.Sprint(adktest.Responses(events, "buy"))

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -83,6 +84,10 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		if err = clearKeys(args); err != nil {
 			return nil
 		}
+		if c != nil && c.second != nil {
+			err = c.second
+			return nil
+		}
 	}
 	var approval safety.Approval
 	if approval, err = g.ask(ctx, r, c, args, enforced); err != nil {
@@ -133,8 +138,19 @@ func (g *Gate) requestOf(r *run, c *call, args map[string]any) safety.Request {
 		Session: r.Session, CallID: c.ID, Tool: c.Name, Agent: c.Agent,
 		InvocationID: r.Invocation, RunID: r.ID, TraceID: r.TraceID, SpanID: c.Span, Args: args,
 		DecisionNode: graphsync.TechNodeKey(r.Session, r.TraceID, c.Span), Answer: answer, After: after,
-		Chained: true, Redact: g.redact,
+		Chained: true, Redact: g.redact, Declaration: g.declared(c.Tool),
 	}
+}
+
+// declared returns a digest of how a tool is declared: its name, its description and its schemas. A
+// toolset or a server of tools may change what they mean.
+func (g *Gate) declared(t tool.Tool) string {
+	if d, ok := t.(interface {
+		Declaration() *genai.FunctionDeclaration
+	}); ok {
+		return g.rec.Digest(d.Declaration())
+	}
+	return g.rec.Digest([]any{t.Name(), t.Description()})
 }
 
 // withdraw takes the request back and returns what the model is told instead.
@@ -202,6 +218,8 @@ func (g *Gate) attach(ctx agent.InvocationContext, r *run, ev *session.Event) {
 		return
 	}
 	var known []string
+	taken := make(map[string]bool) // ids of enforced calls
+	second := make(map[string]bool)
 	for _, p := range ev.Content.Parts {
 		if p == nil || p.FunctionCall == nil || !slices.Contains(ev.LongRunningToolIDs, p.FunctionCall.ID) {
 			continue
@@ -216,9 +234,13 @@ func (g *Gate) attach(ctx agent.InvocationContext, r *run, ev *session.Event) {
 		c := r.asked[asking]
 		delete(r.asked, asking)
 		r.mu.Unlock()
+		orig, err := toolconfirmation.OriginalCallFrom(fc)
 		if c == nil {
+			second[fc.ID] = err == nil && taken[orig.ID]
 			continue
 		}
+		enforced, _ := g.enforced(c.Name)
+		taken[c.ID] = enforced
 		actx, cancel := plugin.Detach(ctx, ledgerTimeout)
 		if err := g.attachOne(actx, c.approval, fc); err != nil {
 			// Without its confirmation id the approval cannot be found again, so
@@ -228,6 +250,11 @@ func (g *Gate) attach(ctx agent.InvocationContext, r *run, ev *session.Event) {
 		}
 		cancel()
 	}
+	// ADK shows the request of a call once more for each other call of the answer with its id.
+	ev.Content.Parts = slices.DeleteFunc(ev.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && p.FunctionCall != nil && second[p.FunctionCall.ID]
+	})
+	ev.LongRunningToolIDs = slices.DeleteFunc(ev.LongRunningToolIDs, func(id string) bool { return second[id] })
 }
 
 // attachOne ties the confirmation to the approval, if what the human is shown is the

@@ -56,6 +56,9 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 
 	confirmation, replaces := ctx.ToolConfirmation(), ""
 	if confirmation == nil {
+		if c.second != nil && always {
+			return g.refuse(r, c, c.second), nil
+		}
 		var refusal map[string]any
 		if refusal, replaces = g.repeated(ctx, r, c, args); refusal != nil {
 			return refusal, nil
@@ -141,8 +144,8 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	c.was = outcome.Approval.Surroundings
 	permit, report, err := g.guard.Permit(pctx, safety.Execution{
 		Session: r.Session, ApprovalID: outcome.Approval.ID, CallID: c.ID, Tool: c.Name, Agent: c.Agent, RunID: r.ID, Args: args,
-		Changed: g.shownChanged(ctx, c.was),
-		AtOnce:  !c.inner, // else Protect consumes the permit, and callbacks of the agent run before
+		Changed: g.shownChanged(ctx, c.was), Declaration: g.declared(c.Tool),
+		AtOnce: !c.inner, // else Protect consumes the permit, and callbacks of the agent run before
 	})
 	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval, permit.Overridden())
 	if permit.Overridden() {

@@ -65,7 +65,7 @@ func unguardedCall(ctx agent.Context, self tool.Tool, first *plugin.Plugin) func
 // BenchmarkToolCall is both callbacks of a tool call in the first plugin, as the recorder and
 // the gate stand in it. The tool is not guarded.
 func BenchmarkToolCall(b *testing.B) {
-	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Settings: config.Guard{Tools: []string{"buy"}}, Guard: unusedGuard()})
+	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Settings: config.Guard{Tools: config.Tools("buy")}, Guard: unusedGuard()})
 	inTool(b, g, func(ctx agent.Context, self tool.Tool, first, _ *plugin.Plugin) {
 		one := unguardedCall(ctx, self, first)
 		b.ReportAllocs()
@@ -90,7 +90,7 @@ func BenchmarkToolsOfARequest(b *testing.B) {
 // guardedTools is a model request with n tools. Four in five are behind the gate: by name, by
 // a pattern, by Protect, and as an agent that runs as a tool.
 func guardedTools(n int) (*gate.Gate, *model.LLMRequest) {
-	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Settings: config.Guard{Tools: []string{"buy_1", "buy_6", "provision_*", "[a-c]uy_?", "*_2"}}})
+	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Settings: config.Guard{Tools: config.Tools("buy_1", "buy_6", "provision_*", "[a-c]uy_?", "*_2")}})
 	req := &model.LLMRequest{Tools: make(map[string]any, n)}
 	for i := range n {
 		one := gives(fmt.Sprintf("%s_%d", []string{"read", "buy", "sell", "provision", "pay"}[i%5], i), nil)

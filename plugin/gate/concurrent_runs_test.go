@@ -23,7 +23,7 @@ import (
 // or after, and every other one does.
 func TestCloseBesideManySessions(t *testing.T) {
 	sink := &rowtest.Sink{}
-	rec, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
+	rec, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: config.Tools("buy")}})
 	var looked atomic.Int64
 	look := must(functiontool.New(functiontool.Config{Name: "look"}, func(agent.Context, struct{}) (map[string]any, error) {
 		looked.Add(1)

@@ -32,7 +32,7 @@ type effect struct {
 	gate *Gate
 	call *call
 	// free are the keys of the state that may have changed.
-	free []string
+	free [][]string
 	// before are the changes of the state that callbacks had made when the tool began.
 	before map[string]bool
 	ctx    agent.Context

@@ -63,7 +63,7 @@ func (g *Gate) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session
 func (g *Gate) beforeEvent(ctx agent.InvocationContext, ev *session.Event) {
 	var r *plugin.Run
 	defer g.rec.Rescue("OnEvent", &r)
-	called := g.guardedCalls(ev)
+	called := g.callsIn(ev)
 	if len(called) == 0 && len(ev.LongRunningToolIDs) == 0 {
 		return
 	}
@@ -98,7 +98,12 @@ func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (
 	if c != nil && digest != "" {
 		g.of(r).call(c).replay = digest
 	}
-	if enforced, _ := g.enforced(t.Name()); enforced && r != nil && !r.Admitted() {
+	enforced, _ := g.enforced(t.Name())
+	if enforced && c != nil && ctx.ToolConfirmation() == nil {
+		own := g.of(r)
+		own.call(c).second = own.secondOf(own.call(c), args)
+	}
+	if enforced && r != nil && !r.Admitted() {
 		// The last plugin would have said so before anything ran.
 		var own *call
 		if c != nil {

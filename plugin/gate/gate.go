@@ -6,6 +6,7 @@ package gate
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,7 @@ type Gate struct {
 	often *slog.Logger
 	now   func() time.Time
 
+	settings        config.Guard
 	listed, inputs  toolNames
 	covered         map[string]bool
 	refuseUnguarded bool
@@ -90,7 +92,7 @@ type Gate struct {
 // New returns a Gate.
 func New(cfg Config) (*Gate, error) {
 	g := &Gate{
-		rec: cfg.Recorder, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
+		rec: cfg.Recorder, settings: cfg.Settings, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
 		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named),
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
@@ -111,10 +113,10 @@ func New(cfg Config) (*Gate, error) {
 		g.now = time.Now
 	}
 	var err error
-	if g.listed, err = newToolNames(cfg.Settings.Tools); err != nil {
+	if g.listed, err = newToolNames(maps.Keys(cfg.Settings.Tools)); err != nil {
 		return nil, err
 	}
-	if g.inputs, err = newToolNames(cfg.Settings.Inputs); err != nil {
+	if g.inputs, err = newToolNames(maps.Keys(cfg.Settings.Inputs)); err != nil {
 		return nil, err
 	}
 	for _, p := range g.listed.all() {

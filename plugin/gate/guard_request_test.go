@@ -81,7 +81,7 @@ func TestGuardIsToldWhichAnswerAsked(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			mk := &market{}
-			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: []string{"buy"}}}, func(*gate.Gate) agent.Agent {
+			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: config.Tools("buy")}}, func(*gate.Gate) agent.Agent {
 				cfg := llmagent.Config{Name: "root", Model: adktest.Script(tt.answers...), Tools: []tool.Tool{gives("search", m{"price": 40000}), gives("buy", m{"price": 1})}}
 				if tt.agent != nil {
 					tt.agent(&cfg)
@@ -121,7 +121,7 @@ func TestGuardIsToldWhenANodeBegan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mk := &market{}
-			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Inputs: []string{"ask"}}}, func(*gate.Gate) agent.Agent {
+			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Inputs: map[string]config.InputSettings{"ask": {}}}}, func(*gate.Gate) agent.Agent {
 				return must(workflowagent.New(workflowagent.Config{Name: "wf", Edges: tt.edges(ask())}))
 			})
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
@@ -36,15 +37,19 @@ const inputTool = workflow.WorkflowInputFunctionCallName
 
 // guardsInput reports whether the inputs of a node are guarded: the configuration names it, a
 // node or a workflow around it, or the author of its events.
-func (g *Gate) guardsInput(path, author string) bool {
+func (g *Gate) guardsInput(path, author string) bool { return len(g.inputSettings(path, author)) > 0 }
+
+// inputSettings returns the settings of the inputs of a node; none if they are not guarded.
+func (g *Gate) inputSettings(path, author string) (out []config.InputSettings) {
 	for path != "" {
 		around, name := plugin.Node(path)
-		if g.inputs.match(name) {
-			return true
-		}
+		out = append(out, config.Matching(g.settings.Inputs, name)...)
 		path = around
 	}
-	return author != "" && g.inputs.match(author)
+	if author != "" {
+		out = append(out, config.Matching(g.settings.Inputs, author)...)
+	}
+	return out
 }
 
 // askInputs records the approvals that the event's requests for an input ask for. The
@@ -98,11 +103,15 @@ func (g *Gate) askInput(ctx agent.InvocationContext, ev *session.Event, in plugi
 	}
 	actx, cancel := r.Detach(ctx, askTimeout)
 	defer cancel()
+	approvers := 1
+	for _, s := range g.inputSettings(pathOf(ev), ev.Author) {
+		approvers = max(approvers, s.Approvers)
+	}
 	answer, after := r.Decided(fc.ID, ev.Author, ev.Branch, ev.ID)
 	approval, err := g.guard.Ask(actx, safety.Request{
 		Session: r.Session, CallID: fc.ID, Tool: inputTool, Agent: ev.Author,
 		InvocationID: r.Invocation, RunID: r.ID, TraceID: r.TraceID, SpanID: in.Span,
-		DecisionNode: graphsync.TechNodeKey(r.Session, r.TraceID, in.Span), Answer: answer, After: after,
+		DecisionNode: graphsync.TechNodeKey(r.Session, r.TraceID, in.Span), Answer: answer, After: after, Approvers: approvers,
 		Args: map[string]any{"node": asker(ev), "message": fc.Args["message"], "payload": plain(fc.Args["payload"])},
 	})
 	if err == nil {

@@ -71,7 +71,7 @@ func TestPanicWhileAMessageIsRefused(t *testing.T) {
 		"no row of a kind": &rowtest.Sink{},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Inputs: []string{"review"}}})
+			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Inputs: map[string]config.InputSettings{"review": {}}}})
 			r := newRunner(asks("root", adktest.Says("hi")), plugins(g))
 			_, err := adktest.TryRun(t.Context(), r, "u", "s", inputAnswer())
 			var refusal *safety.Refusal
@@ -102,7 +102,7 @@ func TestPanicBeforeTheRunIsKnown(t *testing.T) {
 					panic("broken clock")
 				}
 				return time.Now()
-			}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Inputs: []string{"review"}}})
+			}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Inputs: map[string]config.InputSettings{"review": {}}}})
 			_, err := adktest.TryRun(t.Context(), newRunner(asks("root", adktest.Says("hi")), plugins(g)), "u", "s", tt.msg)
 			if broken || (err != nil) != tt.refused {
 				t.Errorf("the run ended with %v; the clock broke: %v", err, !broken)

@@ -5,6 +5,7 @@ package gate
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -45,9 +46,9 @@ type toolNames struct {
 	patterns []pattern
 }
 
-func newToolNames(list []string) (toolNames, error) {
-	s := toolNames{names: make(map[string]bool, len(list))}
-	for _, entry := range list {
+func newToolNames(entries iter.Seq[string]) (toolNames, error) {
+	s := toolNames{names: make(map[string]bool)}
+	for _, entry := range slices.Sorted(entries) {
 		p := pattern(entry)
 		if err := p.validate(); err != nil {
 			return toolNames{}, err

@@ -11,7 +11,7 @@ import (
 )
 
 func TestToolNames(t *testing.T) {
-	set, err := newToolNames([]string{"provision_*", "sell", `b\*`, "buy"})
+	set, err := newToolNames(slices.Values([]string{"provision_*", "sell", `b\*`, "buy"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,14 +25,14 @@ func TestToolNames(t *testing.T) {
 			}
 		}
 	}
-	if got, want := set.all(), []pattern{"buy", "sell", "provision_*", `b\*`}; !slices.Equal(got, want) {
+	if got, want := set.all(), []pattern{"buy", "sell", `b\*`, "provision_*"}; !slices.Equal(got, want) {
 		t.Errorf("all() = %q, want %q", got, want)
 	}
 	if empty := new(toolNames); set.empty() || !empty.empty() {
 		t.Errorf("empty() = %v, and %v for a set of nothing", set.empty(), empty.empty())
 	}
 	for _, p := range []string{"[", "a[b", `a\`, "[]a]", "*["} {
-		if _, err := New(Config{Settings: config.Guard{Tools: []string{"buy", p}}}); err == nil {
+		if _, err := New(Config{Settings: config.Guard{Tools: config.Tools("buy", p)}}); err == nil {
 			t.Errorf("a Gate that guards %q: no error", p)
 		}
 	}

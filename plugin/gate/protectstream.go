@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"strings"
 
 	"google.golang.org/genai"
@@ -172,41 +171,6 @@ func refusalText(refusal map[string]any) string {
 		return fmt.Sprintf("%v: %v", refusal["reason"], refusal["message"])
 	}
 	return string(text)
-}
-
-// guardedCalls returns the names of the guarded tools that an event calls, by call id.
-func (g *Gate) guardedCalls(ev *session.Event) (called map[string]string) {
-	if ev.Content == nil {
-		return nil
-	}
-	for _, part := range ev.Content.Parts {
-		if part == nil || part.FunctionCall == nil {
-			continue
-		}
-		fc := part.FunctionCall
-		if _, always := g.enforced(fc.Name); !always {
-			continue
-		}
-		if called == nil {
-			called = make(map[string]string)
-		}
-		called[fc.ID] = fc.Name
-	}
-	return called
-}
-
-// noteCalls remembers which guarded tools a model of the run called. ADK hands on the
-// event of an answer before it runs the calls in it.
-func (r *run) noteCalls(called map[string]string) {
-	if len(called) == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.called == nil {
-		r.called = make(map[string]string)
-	}
-	maps.Copy(r.called, called)
 }
 
 // calledTool returns the name of the guarded tool that a model called under the id, ""

@@ -29,7 +29,7 @@ func TestRefusalDeclaresWhatChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mk := &market{now: tt.now}
 			buys := call("c1", "buy", m{"item": "Strava"})
-			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: []string{"buy"}}}, func(g *gate.Gate) agent.Agent {
+			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: config.Tools("buy")}}, func(g *gate.Gate) agent.Agent {
 				buy := gives("buy", m{"price": 1})
 				if tt.protect {
 					buy = g.Protect(buy)

@@ -19,6 +19,7 @@ const (
 	CodeClosed      = "closed"       // contextgraph is closed
 	CodeNotRecorded = "not_recorded" // the call, or its request, is not on record
 	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
+	CodeSameID      = "same_id"      // another call of the same answer of the model has its id
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
 	CodeInDoubt     = "in_doubt"     // the call began, and nobody knows how it ended
 )
@@ -43,8 +44,8 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 		message = fmt.Sprintf("A person rejected %s before.", name)
 	case safety.CodeBlocked:
 		message = fmt.Sprintf("An earlier check found that the world had changed since the approval of %s was asked.", name)
-	case safety.CodeAlreadyUsed:
-		message = fmt.Sprintf("The approval of %s was used before.", name)
+	case safety.CodeAlreadyUsed, safety.CodeSuperseded:
+		message = fmt.Sprintf("The answer lets %s not run: %s.", name, outcome.Approval.Ended())
 	case safety.CodeExpired:
 		message = fmt.Sprintf("The approval request of %s has expired.", name)
 	}

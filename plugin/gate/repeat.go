@@ -34,7 +34,7 @@ func (r *run) noteRefusal(c *call, args map[string]any, err error) {
 	if refusal == nil && c.gated && errors.Is(err, tool.ErrConfirmationRejected) {
 		refusal = &safety.Refusal{Code: safety.CodeRejected, Tool: c.Name, Message: fmt.Sprintf("A person rejected %s.", c.Name)}
 	}
-	if refusal == nil {
+	if refusal == nil || refusal == c.second { // the first call has the same key
 		return
 	}
 	key, ok := keyOfCall(c, args)
@@ -68,7 +68,7 @@ func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any)
 	r.mu.Unlock()
 
 	var refusal *safety.Refusal
-	if before == nil || before.Code == safety.CodeDrift || before.Code == safety.CodeBlocked {
+	if before == nil || before.Code == safety.CodeDrift || before.Code == safety.CodeBlocked || before.Code == safety.CodeToolChanged {
 		rctx, cancel := r.Detach(ctx, askTimeout)
 		defer cancel()
 		replaces, err := g.guard.Replaces(rctx, g.requestOf(r, c, args))

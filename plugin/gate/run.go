@@ -42,8 +42,10 @@ type run struct {
 	answers map[string]answered
 	// refused holds the calls of this run that did not run.
 	refused map[repeatKey]*refused
-	// called holds the guarded tools that models of this run called, by call id.
+	// called holds the tools that models of this run called beside guarded ones, and those, by call id.
+	// second holds the calls of their answers that come second.
 	called map[string]string
+	second map[answerCall]*second
 	// inputs are the guarded inputs that the message of the run brought. Their permits are
 	// used up.
 	inputs []*input
@@ -63,6 +65,8 @@ type call struct {
 	refusal *safety.Refusal
 	// repeated says that the call was refused as an earlier one was, without a check.
 	repeated bool
+	// second refuses the call, unless it runs unasked: an equal call of the same answer came first.
+	second *safety.Refusal
 	// digest is the digest of the approved arguments, if before.go consumed the permit. answer is
 	// the answer that approved the call, as the gate took it.
 	digest string

@@ -41,7 +41,7 @@ func TestCallsAreForgottenWhenTheyEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(Config{Recorder: rec, Guard: guard, Settings: config.Guard{Tools: []string{"buy"}}, Logger: logger})
+	g, err := New(Config{Recorder: rec, Guard: guard, Settings: config.Guard{Tools: config.Tools("buy")}, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

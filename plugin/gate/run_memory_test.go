@@ -22,7 +22,7 @@ import (
 // Nothing of a run may stay behind it in the gate. The sessions and the rows go, and what the
 // gate remembers of tools is bounded.
 func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
-	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
+	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: config.Tools("buy")}})
 	look := must(g.Replayable(gives("look", m{"price": 1})))
 	tools := []tool.Tool{look, gives("buy", nil), g.Protect(gives("pay", nil))}
 	batch := func(runs int) (heap uint64) {

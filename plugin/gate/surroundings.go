@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -27,13 +28,25 @@ const (
 	maxBoundFiles = 16 << 20 // bytes
 )
 
-// stateOf returns the keys of the state that may change while a call of the tool waits, and those
-// that people are shown, as patterns.
-func (g *Gate) stateOf(string) (free, show []string) { return nil, nil }
+// stateOf returns what each of the settings of a tool says about the state. Each has to free a key.
+func (g *Gate) stateOf(name string) (free [][]string, show []string) {
+	for _, s := range config.Matching(g.settings.Tools, name) {
+		free, show = append(free, s.State.Free), append(show, s.State.Show...)
+	}
+	return free, show
+}
 
 // loose reports whether a key of the state may change while a call waits.
-func loose(free []string, key string) bool {
-	return strings.HasPrefix(key, "_adk") || slices.ContainsFunc(free, func(p string) bool { return pattern(p).match(key) })
+func loose(free [][]string, key string) bool {
+	if strings.HasPrefix(key, "_adk") {
+		return true
+	}
+	binds := func(keys []string) bool { return !matches(keys, key) }
+	return len(free) > 0 && !slices.ContainsFunc(free, binds)
+}
+
+func matches(patterns []string, key string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return pattern(p).match(key) })
 }
 
 // stateSeen returns the state that a call sees. Its own changes are not in the session yet.
@@ -60,7 +73,7 @@ func (g *Gate) surroundings(ctx agent.Context, work context.Context, c *call) (s
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
-		shown := slices.ContainsFunc(show, func(p string) bool { return pattern(p).match(key) })
+		shown := matches(show, key)
 		if !shown && (!c.inner || loose(free, key)) {
 			continue
 		}

@@ -26,7 +26,7 @@ func people(o *cgtest.Options) {
 		who, _ := ctx.Value(callerKey{}).(string)
 		return who, nil
 	}
-	o.Config.Guard.Approvals = map[string]config.Approvals{"*": {Approvers: 2, Override: []string{"eva", "tom"}}}
+	o.Config.Guard.Tools = map[string]config.ToolSettings{"*": {Approvers: 2, Override: []string{"eva", "tom"}}}
 }
 
 // shopGoesDown has no source for a check.

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 )
@@ -18,7 +19,7 @@ import (
 // about it comes once.
 func TestUnknownNames(t *testing.T) {
 	guards := func(names ...string) cgtest.Option {
-		return cgtest.With(cgtest.Listed, func(o *cgtest.Options) { o.Config.Guard.Tools = names })
+		return cgtest.With(cgtest.Listed, func(o *cgtest.Options) { o.Config.Guard.Tools = config.Tools(names...) })
 	}
 	pay := func(t *testing.T) tool.Tool {
 		return cgtest.NewTool(t, "pay", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) { return nil, nil })

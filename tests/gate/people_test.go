@@ -30,7 +30,7 @@ func known(approvers int) cgtest.Option {
 			}
 			return who, nil
 		}
-		o.Config.Guard.Approvals = map[string]config.Approvals{"b*": {Approvers: approvers, Override: []string{"eva", "tom", "ann"}}}
+		o.Config.Guard.Tools = map[string]config.ToolSettings{"b*": {Approvers: approvers, Override: []string{"eva", "tom", "ann"}}}
 	}
 }
 

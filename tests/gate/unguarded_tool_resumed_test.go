@@ -64,7 +64,7 @@ func TestUnguardedToolIsNotResumed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := cgtest.New(t, cgtest.Unprotected, func(o *cgtest.Options) {
-				o.Config.Guard.Tools = []string{"buy", "buyer"}
+				o.Config.Guard.Tools = config.Tools("buy", "buyer")
 				o.Config.Guard.Unguarded = config.UnguardedError
 			})
 			h.Serve(tt.agent(t, h))

@@ -192,7 +192,7 @@ func (c *curious) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 
 func TestCheckTools(t *testing.T) {
 	guardAll := func(tools ...string) cgtest.Option {
-		return cgtest.With(cgtest.Listed, func(o *cgtest.Options) { o.Config.Guard.Tools = tools })
+		return cgtest.With(cgtest.Listed, func(o *cgtest.Options) { o.Config.Guard.Tools = config.Tools(tools...) })
 	}
 	noop := func(t testing.TB, name string) tool.Tool {
 		return cgtest.NewTool(t, name, func(agent.Context, cgtest.BuyArgs) (map[string]any, error) { return map[string]any{}, nil })

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 )
@@ -64,7 +65,7 @@ func points(t *testing.T, r sdkmetric.Reader) map[string]int64 {
 
 func TestMetrics(t *testing.T) {
 	reader, provide := metered(t)
-	h := cgtest.New(t, cgtest.OnFile, provide, func(o *cgtest.Options) { o.Config.Guard.Tools = []string{"bye"} })
+	h := cgtest.New(t, cgtest.OnFile, provide, func(o *cgtest.Options) { o.Config.Guard.Tools = config.Tools("bye") })
 	if err := h.CG.CheckTools(t.Context(), h.Tools); err != nil { // none is named bye
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 
 func TestObserveModeWithListedToolsIsAnError(t *testing.T) {
 	_, err := contextgraph.Open(t.Context(), contextgraph.Config{Guard: config.Guard{
-		Mode: config.ModeObserve, Tools: []string{"buy"},
+		Mode: config.ModeObserve, Tools: config.Tools("buy"),
 	}})
 	if err == nil || !strings.Contains(err.Error(), "cannot remove") {
 		t.Fatalf("Open = %v, want an error that says a configuration cannot remove a gate", err)
@@ -86,7 +86,7 @@ func TestStartLogsNoWarning(t *testing.T) {
 		guard config.Guard
 		want  string
 	}{
-		"enforce": {config.Guard{Tools: []string{"buy"}}, "contextgraph: recording"},
+		"enforce": {config.Guard{Tools: config.Tools("buy")}, "contextgraph: recording"},
 		"observe": {config.Guard{Mode: config.ModeObserve}, "nothing is blocked"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestFromFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "contextgraph.yaml")
 	db := filepath.Join(dir, "x.db")
-	if err := os.WriteFile(file, []byte("journal: {path: "+db+"}\nguard: {tools: [buy]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("journal: {path: "+db+"}\nguard: {tools: {buy: {}}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cg, err := contextgraph.FromFile(file, contextgraph.WithLogger(cgtest.Quiet()),

@@ -27,7 +27,7 @@ const document = "../../docs/mistakes.md"
 const right = `journal:
   path: contextgraph.db
 guard:
-  tools: [deploy_build]
+  tools: {deploy_build: {}}
   drift:
     tests: {severity: 0.9}
   types:
@@ -62,16 +62,16 @@ var mistakes = []struct{ name, old, new string }{
 	{"A misspelt section", "checkers:", "checker:"},
 	{"A key that is there twice", "    tool: get_build\n", "    tool: get_build\n    tool: get_builds\n"},
 	{"A tab for indentation", "  path: contextgraph.db", "\tpath: contextgraph.db"},
-	{"A text in the place of a list", "tools: [deploy_build]", "tools: deploy_build"},
+	{"A name in the place of a mapping", "tools: {deploy_build: {}}", "tools: deploy_build"},
 	{"A number in the place of a duration", "max_age: 1m", "max_age: 60"},
 	{"An unknown unit of a duration", "max_age: 1m", "max_age: 1 minute"},
 	{"A severity above 1", "severity: 0.9", "severity: 90"},
-	{"An unknown word", "tools: [deploy_build]", "tools: [deploy_build]\n  mode: enforced"},
-	{"An unknown requirement", "tools: [deploy_build]", "tools: [deploy_build]\n  require: all"},
-	{"Observing a guarded tool", "tools: [deploy_build]", "tools: [deploy_build]\n  mode: observe"},
-	{"An invisible character in the name of a tool", "tools: [deploy_build]", `tools: ["deploy_build\u200B"]`},
-	{"A space after the name of a tool", "tools: [deploy_build]", `tools: ["deploy_build "]`},
-	{"A pattern that is not closed", "tools: [deploy_build]", `tools: ["deploy_[build"]`},
+	{"An unknown word", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  mode: enforced"},
+	{"An unknown requirement", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  require: all"},
+	{"Observing a guarded tool", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  mode: observe"},
+	{"An invisible character in the name of a tool", "tools: {deploy_build: {}}", `tools: {"deploy_build\u200B": {}}`},
+	{"A space after the name of a tool", "tools: {deploy_build: {}}", `tools: {"deploy_build ": {}}`},
+	{"A pattern that is not closed", "tools: {deploy_build: {}}", `tools: {"deploy_[build": {}}`},
 	{"A path that is no JSONPath", "value: $.name\n    attributes", "value: name\n    attributes"},
 	{"A rule without a tool", "    tool: get_build\n", ""},
 	{"A rule without a value", "    value: $.name\n    attributes", "    attributes"},
@@ -86,7 +86,7 @@ var mistakes = []struct{ name, old, new string }{
 	{"A rule for a type that no checker knows", "tool: get_build\n    type: Build", "tool: get_build\n    type: Release"},
 	{"A policy for a misspelt type", "types:\n    Build:", "types:\n    Buidl:"},
 	{"A policy for a misspelt attribute", "drift:\n    tests:", "drift:\n    test:"},
-	{"A listed type that no rule finds", "tools: [deploy_build]", "tools: [deploy_build]\n  require: listed\n  listed: [Bulid]"},
+	{"A listed type that no rule finds", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  require: listed\n  listed: [Bulid]"},
 	{"An attribute that the checker does not answer", "        digest: {path: $.digest}\n        tests: {path: $.tests}\n", "        digest: {path: $.digest}\n"},
 	{"An attribute of two types", "        tests: {path: $.tests}\n", "        tests: {path: $.tests, type: boolean}\n"},
 	{"A condition on an attribute that no rule reads", "max_age: 1m", "drift: {tets: {equals: passed}}"},
@@ -94,8 +94,8 @@ var mistakes = []struct{ name, old, new string }{
 	{"A rule over events that are not recorded", "    tool: get_build\n", "    event: BUILD_READ\n"},
 	{"A condition in the general policy", "severity: 0.9", "equals: passed"},
 	{"A tolerance for every change", "severity: 0.9", "tolerance: {percent: -5}"},
-	{"A budget without a limit", "tools: [deploy_build]", "tools: [deploy_build]\n  budgets:\n    - tool: deploy_build\n      cost: {type: Build, attribute: price}"},
-	{"A lifetime shorter than a check", "tools: [deploy_build]", "tools: [deploy_build]\n  request_lifetime: 10s\n  check_age: 30s"},
+	{"A budget without a limit", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  budgets:\n    - tool: deploy_build\n      cost: {type: Build, attribute: price}"},
+	{"A lifetime shorter than a check", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  request_lifetime: 10s\n  check_age: 30s"},
 }
 
 var unstable = regexp.MustCompile(`time=\S+ `)

@@ -98,7 +98,7 @@ func strict(o *cgtest.Options) { o.Config.Guard.Unguarded = config.UnguardedErro
 
 // tools names what is guarded.
 func tools(names ...string) cgtest.Option {
-	return cgtest.With(cgtest.Listed, func(o *cgtest.Options) { o.Config.Guard.Tools = names })
+	return cgtest.With(cgtest.Listed, func(o *cgtest.Options) { o.Config.Guard.Tools = config.Tools(names...) })
 }
 
 // rule changes the rule that finds products.

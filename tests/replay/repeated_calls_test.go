@@ -249,7 +249,7 @@ func TestReplayCannotCallAgain(t *testing.T) {
 }
 
 func TestReplayableRefuses(t *testing.T) {
-	h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Guard.Tools = []string{"listed_*"} })
+	h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Guard.Tools = config.Tools("listed_*") })
 	plain := func(name string) tool.Tool {
 		return cgtest.NewTool(t, name, func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return nil, nil })
 	}

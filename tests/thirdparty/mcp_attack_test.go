@@ -65,7 +65,7 @@ func TestMaliciousMCP(t *testing.T) {
 			}
 			cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
 				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond},
-				Guard:   config.Guard{Tools: []string{"place_order"}, Unguarded: config.UnguardedError},
+				Guard:   config.Guard{Tools: config.Tools("place_order"), Unguarded: config.UnguardedError},
 				Extract: []config.Extract{
 					{Name: "found", Tool: "find", Each: "$.output.items[*]", Type: "Item", Value: "$.name", Attributes: map[string]config.Attribute{"availability": {Path: "$.available", Type: entity.KindBool}}},
 					{Name: "ordered", Tool: "place_order", In: config.InAction, Type: "Item", Value: "$.item"},

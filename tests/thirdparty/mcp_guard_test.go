@@ -83,7 +83,7 @@ func TestGuardOverMCP(t *testing.T) {
 		"around the toolset": {wrap: func(_ *contextgraph.Instance, ts tool.Toolset) tool.Toolset {
 			return tool.WithConfirmation(ts, true, nil)
 		}},
-		"listed by a pattern": {guard: config.Guard{Tools: []string{"place_*"}, Unguarded: config.UnguardedError}},
+		"listed by a pattern": {guard: config.Guard{Tools: config.Tools("place_*"), Unguarded: config.UnguardedError}},
 		"protected toolset":   {wrap: (*contextgraph.Instance).ProtectToolset},
 		"protected toolset with confirmation": {
 			mcp: mcptoolset.Config{RequireConfirmation: true}, wrap: (*contextgraph.Instance).ProtectToolset,

@@ -159,6 +159,7 @@ CREATE TABLE approvals (
   span_id                 TEXT NOT NULL,
   args_digest             TEXT NOT NULL,
   args                    TEXT,
+  declaration             TEXT NOT NULL,    -- a digest of how the tool was declared
   entities                TEXT NOT NULL,
   not_chosen              TEXT NOT NULL,    -- what was there to choose and was not chosen
   surroundings            TEXT NOT NULL,    -- digests of what the call could read beside its arguments

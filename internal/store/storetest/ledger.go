@@ -39,7 +39,7 @@ func Pending(n int) safety.Approval {
 		ID: fmt.Sprintf("%032x", n+1), Session: session,
 		CallID: fmt.Sprintf("call-%d", n), Tool: "provision", Agent: "buyer", InvocationID: "inv", RunID: fmt.Sprintf("run-%d", n),
 		DecisionNode: "node", Answer: "answer", After: "after", TraceID: "trace", SpanID: "span",
-		ArgsDigest: "digest", Args: args, Entities: es, Fingerprint: safety.Fingerprint(es), PolicyVersion: "policy",
+		ArgsDigest: "digest", Args: args, Declaration: "declared", Entities: es, Fingerprint: safety.Fingerprint(es), PolicyVersion: "policy",
 		Needs:   map[string]map[string]safety.Need{es[0].Key: {"price": {Condition: "at most $30,000", Problem: "it is $40,000"}}},
 		Receipt: record.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
 		NotChosen: entity.NotChosen{Total: 7, Entities: []entity.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},

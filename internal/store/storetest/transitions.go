@@ -18,15 +18,16 @@ import (
 // Paths says how an approval gets to each state from pending.
 func Paths() map[safety.ApprovalState][]safety.ApprovalState {
 	return map[safety.ApprovalState][]safety.ApprovalState{
-		safety.StatePending:   {},
-		safety.StateApproved:  {safety.StateApproved},
-		safety.StateRejected:  {safety.StateRejected},
-		safety.StateExpired:   {safety.StateExpired},
-		safety.StateBlocked:   {safety.StateBlocked},
-		safety.StatePermitted: {safety.StateApproved, safety.StatePermitted},
-		safety.StateExecuting: {safety.StateApproved, safety.StatePermitted, safety.StateExecuting},
-		safety.StateExecuted:  {safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateExecuted},
-		safety.StateFailed:    {safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateFailed},
+		safety.StatePending:    {},
+		safety.StateApproved:   {safety.StateApproved},
+		safety.StateRejected:   {safety.StateRejected},
+		safety.StateExpired:    {safety.StateExpired},
+		safety.StateBlocked:    {safety.StateBlocked},
+		safety.StateSuperseded: {safety.StateApproved, safety.StateSuperseded},
+		safety.StatePermitted:  {safety.StateApproved, safety.StatePermitted},
+		safety.StateExecuting:  {safety.StateApproved, safety.StatePermitted, safety.StateExecuting},
+		safety.StateExecuted:   {safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateExecuted},
+		safety.StateFailed:     {safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateFailed},
 	}
 }
 
