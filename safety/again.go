@@ -58,6 +58,12 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 		return g.changed(ctx, r)
 	}
 	last := r.last(calls)
+	open := "" // the request that r supersedes
+	for _, a := range calls {
+		if a.State.Open() && a.Agent == r.Agent {
+			open = a.ID
+		}
+	}
 	switch same := r.sameTurn(last); {
 	case same && last.State == StateRejected && last.Change != "":
 		return Approval{}, r.refuse(CodeChange, last.ID, nil, "A person wants this call of %s to be different: %s.", r.Tool, quoted(oneLine(last.Change)))
@@ -65,8 +71,8 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 		return Approval{}, r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
 	case same && last.State.Open() && last.Replaces != "":
 		return Approval{}, r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
-	case last.State.Open() && last.Agent == r.Agent:
-		return g.earlier(ctx, r, last.ID) // which r supersedes
+	case last.State != StateBlocked && open != "":
+		return g.earlier(ctx, r, open)
 	case last.State != StateBlocked:
 		return g.changed(ctx, r)
 	case same && last.Last():

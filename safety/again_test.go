@@ -181,14 +181,16 @@ func TestWhatIsNotReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before     []step
 		code, says string
+		// open says that the last request is open, so that the new one supersedes it.
+		open bool
 	}{
 		"nothing was asked":            {},
-		"the first is pending":         {before: []step{asks}},
+		"the first is pending":         {before: []step{asks}, open: true},
 		"the first was carried out":    {before: []step{asks, approves(""), runs, ends(nil)}},
-		"the first expired":            {before: []step{asks, wait(100 * time.Hour), approves("")}},
+		"the first expired":            {before: []step{asks, wait(200 * time.Hour), approves("")}},
 		"the first was rejected":       {before: []step{asks, rejects("")}, code: safety.CodeRejected, says: "in this turn, and nobody is asked again"},
-		"the replacement is pending":   {before: []step{replaces}, code: safety.CodeAsked, says: "already"},
-		"the replacement was approved": {before: []step{replaces, answers(true)}, code: safety.CodeAsked, says: "already"},
+		"the replacement is pending":   {before: []step{replaces}, code: safety.CodeAsked, says: "already", open: true},
+		"the replacement was approved": {before: []step{replaces, answers(true)}, code: safety.CodeAsked, says: "already", open: true},
 		"the replacement was rejected": {before: []step{replaces, answers(false)}, code: safety.CodeRejected, says: "nobody is asked again"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,8 +203,13 @@ func TestWhatIsNotReplaced(t *testing.T) {
 				wantCode(t, err, tt.code, tt.says)
 				a, err = b.askAgain(3, laterTurn)
 			}
-			if err != nil || a.Replaces != "" {
-				t.Errorf("it replaces %q, %v", a.Replaces, err)
+			if err != nil || (a.Replaces != "") != tt.open || a.Chain != 0 {
+				t.Fatalf("it replaces %q as link %d, %v", a.Replaces, a.Chain, err)
+			}
+			if tt.open {
+				if old, err := safety.Get(t.Context(), b.ledger, a.Replaces); err != nil || old.State != safety.StateSuperseded {
+					t.Errorf("the last one is %s, %v", old.State, err)
+				}
 			}
 		})
 	}
@@ -453,7 +460,7 @@ func TestChange(t *testing.T) {
 		t.Errorf("the same call in a later turn replaces %q, %v", id, err)
 	}
 	b.args = map[string]any{"campaign": "summer", "total": 30000.0}
-	if a, err := b.askAgain(2, func(r *safety.Request) { r.Chained = false }); err != nil || a.Replaces != "" {
+	if a, err := b.askAgain(2, func(r *safety.Request) { r.Chained, r.Agent = false, "other" }); err != nil || a.Replaces != "" {
 		t.Errorf("not chained: replaces %q, error %v", a.Replaces, err)
 	}
 	a, err := b.askAgain(3, func(r *safety.Request) { r.Redact = func(args []byte) []byte { return args } })

@@ -169,10 +169,16 @@ func (c *approvalCard) difference() {
 		values(e.Type+" "+e.Value, e.Attributes)
 	}
 	values("argument", d.Arguments)
+	if d.Tool {
+		c.row(indented("the tool"), "is declared otherwise")
+	}
+	if len(d.Consents) > 0 {
+		c.row(indented("approved before"), strings.Join(d.Consents, ", "), "has to be said again")
+	}
 	switch {
 	case d.Omitted > 0:
 		c.line("  ", cell{fmt.Sprintf("… %d more values", d.Omitted), dim})
-	case len(d.Entities)+len(d.Arguments) == 0:
+	case len(d.Entities)+len(d.Arguments)+len(d.Consents) == 0 && !d.Tool:
 		c.line("  nothing")
 	}
 }

@@ -295,7 +295,7 @@ func (a *app) ended(got *answer.Followed, confirmed bool) error {
 		code = exitChanged
 	case inspect.StatusCheckFailed:
 		code = exitCheckFailed
-	case inspect.StatusExpired, inspect.StatusInDoubt:
+	case inspect.StatusExpired, inspect.StatusSuperseded, inspect.StatusInDoubt:
 		code = exitOver
 	case inspect.StatusPending:
 		if n := len(p.Consents); confirmed && n > 0 && n < p.Approvers {

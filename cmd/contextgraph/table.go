@@ -302,6 +302,7 @@ func chip(s inspect.Status) cell {
 		inspect.StatusCheckFailed: {"! check failed", red},
 		inspect.StatusRejected:    {"✗ rejected", plain},
 		inspect.StatusExpired:     {"○ expired", dim},
+		inspect.StatusSuperseded:  {"○ superseded", dim},
 		inspect.StatusExecuted:    {"● executed", green},
 		inspect.StatusFailed:      {"✗ failed", red},
 		inspect.StatusInDoubt:     {"? in doubt", yellow},

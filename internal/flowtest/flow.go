@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -365,6 +366,12 @@ func (f *Flow) Ways() map[string]*Flow {
 		g := *f
 		g.Tools = maps.Clone(f.Tools)
 		var listed []string
+		// Settings hold in every way; a tool that has some is listed as well.
+		g.cfg.Guard.Tools = maps.Clone(f.cfg.Guard.Tools)
+		if g.cfg.Guard.Tools == nil {
+			g.cfg.Guard.Tools = make(map[string]config.ToolSettings)
+		}
+		maps.DeleteFunc(g.cfg.Guard.Tools, func(_ string, s config.ToolSettings) bool { return reflect.ValueOf(s).IsZero() })
 		for name, l := range f.Tools {
 			if f.isGuarded(name) {
 				changed := *l
@@ -373,8 +380,12 @@ func (f *Flow) Ways() map[string]*Flow {
 				listed = append(listed, name)
 			}
 		}
-		if g.cfg.Guard.Tools = nil; way.Guard == "" {
-			g.cfg.Guard.Tools = config.Tools(listed...)
+		if way.Guard == "" {
+			for _, name := range listed {
+				if len(config.Matching(g.cfg.Guard.Tools, name)) == 0 {
+					g.cfg.Guard.Tools[name] = config.ToolSettings{}
+				}
+			}
 		}
 		out[name] = &g
 	}

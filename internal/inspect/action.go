@@ -51,7 +51,7 @@ func (q *request) verb() string {
 		return "ran once"
 	case StatusFailed, StatusInDoubt:
 		return "was started once"
-	case StatusDrift, StatusRejected, StatusExpired:
+	case StatusDrift, StatusRejected, StatusExpired, StatusSuperseded:
 		return "was to run once"
 	}
 	return "runs once"

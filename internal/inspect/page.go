@@ -42,7 +42,7 @@ func (q *Query) Check() error {
 func Statuses() []Status {
 	return []Status{
 		StatusNone, StatusPending, StatusSafe, StatusDrift, StatusCheckFailed,
-		StatusRejected, StatusExpired, StatusExecuted, StatusFailed, StatusInDoubt,
+		StatusRejected, StatusExpired, StatusSuperseded, StatusExecuted, StatusFailed, StatusInDoubt,
 	}
 }
 

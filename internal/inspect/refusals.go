@@ -38,6 +38,8 @@ func refusal(code string) string {
 		return "it could not be shown that the world has not changed"
 	case safety.CodeBlocked:
 		return "an earlier check found that the world had changed"
+	case safety.CodeSuperseded:
+		return "the same call was asked for again, and the later request counts"
 	case safety.CodeAlreadyUsed:
 		return "the approval was used before"
 	case safety.CodeOtherCall:

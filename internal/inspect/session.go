@@ -32,6 +32,8 @@ const (
 	StatusRejected Status = "rejected"
 	// StatusExpired: nothing came of it in time.
 	StatusExpired Status = "expired"
+	// StatusSuperseded: the same call was asked for again, and the later request counts.
+	StatusSuperseded Status = "superseded"
 	// StatusExecuted: it ran without an error.
 	StatusExecuted Status = "executed"
 	// StatusFailed: it ran and returned an error.

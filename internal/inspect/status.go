@@ -82,6 +82,8 @@ func ledgerStatus(a *safety.Approval, now time.Time) Status {
 		return StatusRejected
 	case safety.StateExpired:
 		return StatusExpired
+	case safety.StateSuperseded:
+		return StatusSuperseded
 	case safety.StateBlocked:
 		return StatusDrift
 	case safety.StateExecuting:
@@ -149,6 +151,8 @@ func (q *request) rowStatus(now time.Time) Status {
 		return StatusDrift
 	case accepted && !q.guarded && q.Kind != KindConfirmation:
 		return StatusExecuted
+	case q.hears(safety.CodeSuperseded):
+		return StatusSuperseded
 	case past(q.ExpiresAt, now) || q.hears(safety.CodeExpired):
 		return StatusExpired
 	case verdict == verdictFailed:

@@ -48,7 +48,7 @@ func (q *request) waitedUntil(now time.Time) time.Time {
 		return accepted
 	case q.Status == StatusExpired && !q.ExpiresAt.IsZero():
 		return q.ExpiresAt
-	case n > 0:
+	case n > 0 && q.Status != StatusSuperseded:
 		return q.Answers[n-1].At
 	case q.ledger != nil: // the row of the answer is lost
 		return q.ledger.UpdatedAt

@@ -7,7 +7,7 @@
 
 /**
  * @typedef {{app: string, user: string, id: string}} SessionKey
- * @typedef {"none"|"pending"|"safe"|"drift"|"check_failed"|"rejected"|"expired"|"executed"|"failed"|"in_doubt"} Status
+ * @typedef {"none"|"pending"|"safe"|"drift"|"check_failed"|"rejected"|"expired"|"superseded"|"executed"|"failed"|"in_doubt"} Status
  * @typedef {{prompt: number, completion: number, total: number}} Tokens
  *
  * @typedef {object} Summary
@@ -169,6 +169,8 @@
  * @property {string} [since]
  * @property {EntityDifference[]} [entities]
  * @property {ValueDifference[]} [arguments]
+ * @property {boolean} [tool]
+ * @property {string[]} [consents]
  * @property {number} [omitted]
  *
  * @typedef {object} EntityDifference

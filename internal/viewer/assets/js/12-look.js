@@ -66,6 +66,7 @@ const STATUSES = {
   check_failed: { label: "Check failed", icon: "shieldx", tone: "bad" },
   rejected: { label: "Rejected", icon: "rejected", tone: "stop" },
   expired: { label: "Expired", icon: "expired", tone: "idle" },
+  superseded: { label: "Superseded", icon: "expired", tone: "idle" },
   executed: { label: "Executed", icon: "executed", tone: "good" },
   failed: { label: "Failed", icon: "failed", tone: "bad" },
   in_doubt: { label: "In doubt", icon: "doubt", tone: "doubt" },

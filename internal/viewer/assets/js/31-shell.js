@@ -215,6 +215,7 @@ const STATUS_HELP = {
   check_failed: "It could not be shown that the world is unchanged. It was blocked.",
   rejected: "A person said no.",
   expired: "Nothing came of it in time.",
+  superseded: "The same call was asked for again, and the later request counts.",
   executed: "It ran without an error.",
   failed: "It ran and returned an error.",
   in_doubt: "It was started and its end was never recorded.",

@@ -107,6 +107,8 @@ function differences(a) {
     }),
     ...(d.arguments || []).map((v) => value("Argument", v)),
   ];
+  if (d.tool) items.push(h("li", {}, "The tool is declared otherwise"));
+  for (const who of d.consents || []) items.push(h("li", {}, who + " has to approve again"));
   if (d.omitted) items.push(h("li", {}, d.omitted + " more values"));
   return h("section", "c-part", h("h3", {}, "Asked again: what changed since the request before"), items.length > 0 ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."), facts([["Replaces", mono(a.replaces, "approval id")], ["Asked then", timeEl(d.since)]], "line"));
 }

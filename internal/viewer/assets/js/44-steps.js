@@ -26,6 +26,7 @@ function ending(app, a) {
   if (a.status === "drift") return ["drift", "warn", h("strong", {}, "Blocked for good"), "It needs a new request."];
   if (a.status === "rejected") return ["rejected", "stop", h("strong", {}, "It does not run"), "A new plan needs a new request."];
   if (a.status === "expired") return ["expired", "idle", h("strong", {}, "Expired"), "Nothing came of it in time."];
+  if (a.status === "superseded") return ["expired", "idle", h("strong", {}, "Superseded"), "The same call was asked for again; answer the later request."];
   if (a.status === "in_doubt") return ["doubt", "doubt", h("strong", {}, "In doubt"), "Look at the system that it acts on, then resolve it."];
   if (a.execution) return null;
   if (a.status === "safe") return ["clock", "wait", "Approved, and not run yet", "It is checked once more right before it runs."];
