@@ -146,11 +146,11 @@ func TestCheckersFromCodeRefuse(t *testing.T) {
 				`SQL.Args[0]: "{valeu}" has the unknown placeholder "{valeu}"; known placeholders: {value}, {type}, {attributes.NAME}`,
 		},
 		"sql, no database": {
-			wrapped(SQLChecker(nil, config.SQL{Query: "SELECT 1", Attributes: column})),
+			wrapped(SQLChecker(nil, config.SQL{Query: "SELECT 1", Args: []string{"{value}"}, Attributes: column})),
 			"contextgraph: sql checker: Database is nil: there is nothing to ask; look at the error of sql.Open",
 		},
 		"sql, a database that was not opened": {
-			wrapped(SQLChecker((*sql.DB)(nil), config.SQL{Query: "SELECT 1", Attributes: column})),
+			wrapped(SQLChecker((*sql.DB)(nil), config.SQL{Query: "SELECT 1", Args: []string{"{value}"}, Attributes: column})),
 			"contextgraph: sql checker: Database is nil: there is nothing to ask; look at the error of sql.Open",
 		},
 	} {

@@ -57,6 +57,7 @@ func (e *Extract) check(p *problems, path string) {
 	})
 	p.optionalPath(path+".artifact_uri", e.ArtifactURI)
 	p.between(path+".confidence", e.Confidence, 0, 1)
+	p.when(e.FromClient && readsOther, path+".from_client", "the rule reads no result, and a client answers a call with one", "remove it, or write in: result")
 	p.when(e.Alternatives && readsOther, path+".alternatives", "the rule reads no result, and only a result shows the choices", "remove it, or write in: result")
 }
 

@@ -61,10 +61,19 @@ const (
 	attributeRemedy = "name at least one: a checker that answers nothing makes every check fail"
 )
 
+// names reports whether a template has a place for the thing: its value, or an attribute of it.
+func names(template string) bool {
+	return strings.Contains(template, "{value}") || strings.Contains(template, "{attributes.")
+}
+
+const nothingAsked = "every thing would get the same answer, and another thing's would pass for its own"
+
 func (s *SQL) check(p *problems, path string) {
 	const column = "the name of a column of the query"
 	p.name(path+"database", s.Database, "the name that code gives the database with WithDatabase")
 	p.when(strings.TrimSpace(s.Query) == "", path+"query", "missing", "write for example SELECT price FROM placements WHERE name = ?")
+	p.when(strings.TrimSpace(s.Query) != "" && !slices.ContainsFunc(s.Args, names), path+"query", "asks for no thing: no argument has {value} or {attributes.NAME}",
+		"write a parameter into the query, and args: [\"{value}\"]; "+nothingAsked)
 	for i, arg := range s.Args {
 		p.placeholders(Index(path+"args", i), arg)
 	}
@@ -118,6 +127,8 @@ func (p *problems) url(path, template string) {
 		p.when(true, path, Quote(template)+" is not a URL: "+err.Error(), remedy)
 		return
 	}
+	p.when(template != "" && !names(template), path, Quote(template)+" asks for no thing: it has neither {value} nor {attributes.NAME}",
+		"write {value} where the service takes the name of the thing; "+nothingAsked)
 	p.when(u.Hostname() == "", path, Quote(template)+" has no host", remedy)
 }
 

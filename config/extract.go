@@ -52,6 +52,10 @@ type Extract struct {
 	// and each result that shows it also shows, by the same rule, an entry that the action names.
 	// It is for the result of a tool. Defaults to false.
 	Alternatives bool `yaml:"alternatives"`
+	// FromClient says that a client may answer a long-running call of the tool: its answer to an open one on record, by
+	// the id and the name of the call, is a reading. Any client that can write to the session can send one. It is for the
+	// result of a tool. Defaults to false: such an answer has to hold, and proves nothing.
+	FromClient bool `yaml:"from_client"`
 	// Place is where the rule stands, as file and line: "contextgraph.yaml:12". An alert or a
 	// failure because of the rule names it. [Parse] sets it; a rule written in Go has
 	// none.

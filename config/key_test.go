@@ -30,7 +30,7 @@ extract:
   - {name: a, tool: t, type: A, value: {args: $.id}}
 checkers:
   - type: A
-    http: {url: "http://x/", headers: {X-A: b}, attributes: {p: {path: $.p}}}
+    http: {url: "http://x/{value}", headers: {X-A: b}, attributes: {p: {path: $.p}}}
 record: {tags: {"a].b\"[": c}}
 `
 	check := func(*config.Config) (out []config.Problem) {
@@ -59,7 +59,7 @@ record: {tags: {"a].b\"[": c}}
 		"c.yaml:12:47: extract[0].value.args: bad; mend it",
 		"c.yaml:14:5: checkers[0].sql: bad; mend it",
 		"c.yaml:15:17: checkers[0].http.url: bad; mend it",
-		"c.yaml:15:45: checkers[0].http.headers.X-A: bad; mend it",
+		"c.yaml:15:52: checkers[0].http.headers.X-A: bad; mend it",
 		`c.yaml:16:28: record.tags["a].b\"["]: bad; mend it`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {

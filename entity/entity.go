@@ -71,6 +71,9 @@ type Entity struct {
 	// arguments of its call. Where sightings of one span are merged, it also names the
 	// attributes that no result gave, only words.
 	Echoes []string `json:",omitzero"`
+	// Near names the attributes whose value stands in the arguments of the call under another name, sorted: they may
+	// be readings, and replace none.
+	Near []string `json:",omitzero"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
 	// Confidence is 0..1; exact sources use 1 unless configured otherwise.

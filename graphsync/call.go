@@ -32,15 +32,18 @@ type Call struct {
 	Problem string
 }
 
-// Source is a call, with the attributes of an entity whose readings came from its result, sorted.
+// Source is a call, with the attributes of an entity whose readings came from its result, sorted. Other says that the
+// latest reading of none of them is of it: it is the latest call of another tool that showed them.
 type Source struct {
 	Call       Call
 	Attributes []string
+	Other      bool
 }
 
 // Sources returns the calls whose results gave the readings of e that count, as [Sessions.Select]
-// returns it: the latest for each attribute. The error names the attributes that no result of a
-// tool in this session gave.
+// returns it: the latest for each attribute. Behind them stand the latest calls of other tools that showed the
+// attribute, if they can be repeated: an old index must not stand in for the live price. The error names the
+// attributes that no result of a tool in this session gave.
 func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Canonical) (out []Source, err error) {
 	look := lookAt{ctx, ss.rows, s}
 	given := make(map[string]*Source) // by event
@@ -72,6 +75,46 @@ func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Cano
 	}
 	if len(out) == 0 {
 		return nil, errors.New("it was never seen in the result of a tool")
+	}
+	more, err := ss.otherTools(look, e, given)
+	return append(out, more...), err
+}
+
+// otherTools returns the latest calls of the tools that showed an attribute of e, but for those in given, if they can
+// be repeated.
+func (ss *Sessions) otherTools(look lookAt, e entity.Canonical, given map[string]*Source) (out []Source, err error) {
+	other := make(map[string][]string) // attributes by event
+	err = ss.use(look.ctx, look.of, func(f *fold) error {
+		sel := selector{s: f.session, upTo: math.MaxInt64}
+		for name := range e.Attributes {
+			attribute := name
+			if name == entity.Exists {
+				attribute = ""
+			}
+			seen := make(map[string]bool)
+			for r := range sel.latest(f.session.said(e.Key, attribute), true) {
+				if r.result == 0 || r.inner || !r.Source.Proves() {
+					continue
+				}
+				if tool := f.session.results[r.result-1].tool; !seen[tool] {
+					seen[tool] = true
+					other[r.EventID] = append(other[r.EventID], name)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(other)) {
+		if given[id] != nil {
+			continue
+		}
+		if call, err := look.call(id); err == nil && call.Problem == "" && call.Tool != "" {
+			slices.Sort(other[id])
+			out = append(out, Source{Call: call, Attributes: other[id], Other: true})
+		}
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -29,11 +30,18 @@ type seenByChild struct {
 
 // childrenOf returns what the agents rest on that ran as the tool of the call that a row ends. A tool may run one
 // several times, and several.
-func childrenOf(e *record.Event, others rest) (list []basis, err error) {
-	if e.EventType != record.ToolCompleted || e.SpanID == "" {
+func childrenOf(e *record.Event, attrs *schema.Attributes, others rest) (list []basis, err error) {
+	span, call := e.SpanID, ""
+	switch {
+	case attrs.ADK.Given == schema.GivenByHistory:
+		span, call = "", attrs.ADK.CallID()
+	case e.EventType != record.ToolCompleted || attrs.ADK.Given != "":
+		span = ""
+	}
+	if span == "" && call == "" {
 		return nil, nil
 	}
-	children, err := others.children(e.SpanID)
+	children, err := others.children(span, call)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +64,9 @@ func (s *Session) basis(id record.Session) basis {
 		if r.open() {
 			open++
 		}
+	}
+	if len(s.rows) == 0 {
+		open = 1
 	}
 	if open > 0 {
 		out.failed += open
@@ -101,7 +112,7 @@ func (s *Session) inherit(of basis, r *result) {
 		if r.given && one.Source.Reading() {
 			one.Source = entity.SourceGiven
 		}
-		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value})
+		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value, near: seen.near})
 	}
 	for _, c := range of.choices {
 		s.choose(c, r)

@@ -160,7 +160,7 @@ func TestNotChosen(t *testing.T) {
 		"before it fails":           {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("get", false, "b") }, []string{"a"}, []string{"c"}, " 5"},
 		"a refusal for drift":       {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("buy", true, "b") }, []string{"a"}, []string{"b", "c"}, ""},
 		"another action":            {func(r *recorder) { r.tooled("find", m{}, list, nil); r.tooled("buy", items(item("b", 9)), m{}, nil) }, []string{"a"}, []string{"b", "c"}, ""},
-		"an echo of the chosen":     {func(r *recorder) { r.tooled("find", m{"max": 40}, list, nil) }, []string{"a"}, []string{}, "found 2"},
+		"an echo of the chosen":     {func(r *recorder) { r.tooled("find", m{"price": 40}, list, nil) }, []string{"a"}, []string{}, "found 2"},
 		"an echo of what is not":    {func(r *recorder) { r.tooled("find", m{"max": 9}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
 		"the word of an agent":      {func(r *recorder) { r.agentSays(list) }, []string{"a"}, []string{}, "found 2"},
 		"another reading beside it": {func(r *recorder) { r.tooled("find", m{}, list, nil); r.agentSays(items(item("b", 9))) }, []string{"a"}, []string{"c"}, "found 4"},

@@ -24,23 +24,34 @@ type declaration struct {
 	Confidence  *float64                `json:"confidence"`
 }
 
-// declarations has what the tools of calls under way declared, by call: attributes.entities of each
-// of their rows, in order.
-type declarations map[string][]json.RawMessage
+// declarations has what the tools of calls under way declared: attributes.entities of each of their rows, in
+// order.
+type declarations struct {
+	byKey map[string][]json.RawMessage
+	// byCall has the same by the id of the call, also of calls that ended.
+	byCall map[string][]json.RawMessage
+}
+
+func newDeclarations() declarations {
+	return declarations{make(map[string][]json.RawMessage), make(map[string][]json.RawMessage)}
+}
 
 // add keeps the entities of a row of type ENTITIES_DECLARED until the row that ends its call.
 func (d declarations) add(e *record.Event, attrs *schema.Attributes) {
 	if attrs.Entities != nil {
-		call := callKey(e, attrs.ADK.Of)
-		d[call] = append(d[call], attrs.Entities)
+		call, id := callKey(e, attrs.ADK.Of), attrs.ADK.CallID()
+		d.byKey[call] = append(d.byKey[call], attrs.Entities)
+		if id != "" {
+			d.byCall[id] = append(d.byCall[id], attrs.Entities)
+		}
 	}
 }
 
 // take returns what the call has declared that e ends, once.
 func (d declarations) take(e *record.Event, attrs *schema.Attributes) []json.RawMessage {
 	call := callKey(e, attrs.ADK.Started)
-	list := d[call]
-	delete(d, call)
+	list := d.byKey[call]
+	delete(d.byKey, call)
 	return list
 }
 

@@ -46,8 +46,10 @@ func (e *RowError) Unwrap() error { return e.Err }
 // rowRead is what one row gave.
 type rowRead struct {
 	entities []entity.Entity
-	// ends are the places in entities at which each declaration, and what each rule found, ends.
-	ends []int
+	// ends are the places in entities at which each declaration, and what each rule found, ends. clients says of each
+	// whether a client may answer it.
+	ends    []int
+	clients []bool
 	// named says where the arguments of an action name them.
 	named mentions
 	// relevant: a rule or a declaration concerns the row.
@@ -85,7 +87,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			return read, err
 		}
 	}
-	if endsCall(e.EventType) {
+	if endsCall(e.EventType) || len(pending) > 0 {
 		declared, told, err := declared(e, pending)
 		read.relevant = err != nil || len(declared)+len(told) > 0
 		if err != nil {
@@ -97,7 +99,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			return read, err
 		}
 		for _, part := range [...][]entity.Entity{declared, told, asked} {
-			read.add(part)
+			read.add(part, false)
 		}
 	}
 	rules := x.rulesFor(e)
@@ -126,7 +128,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 				err = docs.classify(e, c, found)
 			}
 			read.choices = x.choose(read.choices, c, found)
-			read.add(found)
+			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found)}
 			if len(found) == 0 {
 				r.nearly = nearly(c.each, doc)
@@ -146,10 +148,10 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 }
 
 // add adds a part.
-func (r *rowRead) add(part []entity.Entity) {
+func (r *rowRead) add(part []entity.Entity, fromClient bool) {
 	if len(part) > 0 {
 		r.entities = append(r.entities, part...)
-		r.ends = append(r.ends, len(r.entities))
+		r.ends, r.clients = append(r.ends, len(r.entities)), append(r.clients, fromClient)
 	}
 }
 
@@ -164,12 +166,17 @@ func (r *rowRead) parts() (parts [][]entity.Entity) {
 	return parts
 }
 
-// given makes the readings prove nothing.
-func (r *rowRead) given() {
-	for i := range r.entities {
-		if e := &r.entities[i]; e.Source.Reading() {
-			e.Source = entity.SourceGiven
+// given makes the readings prove nothing. In the answer of a client to an open call those by rules that allow it
+// stay.
+func (r *rowRead) given(answers bool) {
+	from := 0
+	for part, end := range r.ends {
+		for i := from; i < end; i++ {
+			if e := &r.entities[i]; e.Source.Reading() && !(answers && r.clients[part]) {
+				e.Source = entity.SourceGiven
+			}
 		}
+		from = end
 	}
 }
 

@@ -47,7 +47,7 @@ func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity
 		return err
 	}
 	for i := range found {
-		found[i].Echoes = c.echoes(found[i], args)
+		found[i].Echoes, found[i].Near = c.echoes(found[i], args)
 	}
 	return nil
 }
@@ -128,27 +128,38 @@ func (a *arguments) add(key string, v any) {
 	}
 }
 
-// echoes returns the attributes of e that the arguments say too, sorted. A boolean is one
-// of two values, so only an argument of the same name is the same.
-func (c *compiled) echoes(e entity.Entity, args *arguments) []string {
-	var out []string
+// echoes returns the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
+// amount or a time is said under the name of the attribute, or under any name if the arguments also name the entity:
+// a search for at most $400 may find what costs just that. Under another name it is near. A boolean is one of two
+// values, so under another name it is nothing.
+func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string) {
+	key := e.CanonicalKey()
+	named := slices.ContainsFunc(args.all, func(arg any) bool {
+		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
+		return err == nil && entity.Entity{Type: e.Type, Value: said.String(), Norm: said}.CanonicalKey() == key
+	})
 	for _, a := range c.attributes {
 		v, ok := e.Attributes[a.name]
 		if !ok || a.LookedUp {
 			continue
 		}
-		among := args.all
-		if v.Kind() == entity.KindBool {
-			among = slices.Concat(args.byKey[a.name], args.byKey[c.lastName(a)])
+		said := func(list []any) bool {
+			return slices.ContainsFunc(list, func(arg any) bool {
+				said, err := entity.FromAny(arg, a.Type, a.Currency)
+				return err == nil && said.Equal(v)
+			})
 		}
-		if slices.ContainsFunc(among, func(arg any) bool {
-			said, err := entity.FromAny(arg, a.Type, a.Currency)
-			return err == nil && said.Equal(v)
-		}) {
+		switch {
+		case said(args.byKey[a.name]), said(args.byKey[c.lastName(a)]):
 			out = append(out, a.name)
+		case v.Kind() == entity.KindBool, !said(args.all):
+		case v.Kind() == entity.KindText, named:
+			out = append(out, a.name)
+		default:
+			near = append(near, a.name)
 		}
 	}
-	return out
+	return out, near
 }
 
 // lastName returns the key in the result that an attribute is read from, "" if its path

@@ -34,8 +34,11 @@ func TestEchoes(t *testing.T) {
 	}{
 		{"nothing in common", rule(nil), m{"name": "x"}, m{"name": "x", "price": 40}, nil},
 		{"the same number", rule(nil), m{"price": 40}, m{"name": "x", "price": 40}, []string{"price"}},
-		{"under another name, deep", rule(nil), m{"plan": []any{m{"cost": 40.0}}}, m{"name": "x", "price": 40}, []string{"price"}},
-		{"spelled as money", rule(nil), m{"text": "$40.00"}, m{"name": "x", "price": 40}, []string{"price"}},
+		{"under another name", rule(nil), m{"max": 40.0}, m{"name": "x", "price": 40}, nil},
+		{"under another name, of the thing", rule(nil), m{"item": " X", "plan": []any{m{"cost": 40.0}}}, m{"name": "x", "price": 40}, []string{"price"}},
+		{"under another name, of another thing", rule(nil), m{"item": "y", "cost": 40.0}, m{"name": "x", "price": 40}, nil},
+		{"deep", rule(nil), m{"plan": []any{m{"price": 40.0}}}, m{"name": "x", "price": 40}, []string{"price"}},
+		{"spelled as money", rule(nil), m{"price": "$40.00"}, m{"name": "x", "price": 40}, []string{"price"}},
 		{"inside of a text", rule(nil), m{"text": "for $40 at most"}, m{"name": "x", "price": 40}, nil},
 		{"another number", rule(nil), m{"price": 41}, m{"name": "x", "price": 40}, nil},
 		{"another currency", rule(nil), m{"price": "40 EUR"}, m{"name": "x", "price": 40}, nil},

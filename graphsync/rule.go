@@ -111,6 +111,22 @@ func ReadRules(text []byte) (*Extractor, error) {
 	return Compile(rules)
 }
 
+// ReadsOther returns the name of a rule that reads rows which stand for no result of a tool and for no output, ""
+// if there is none. If such a row is lost, nothing in the history of a session tells.
+func (x *Extractor) ReadsOther() string {
+	if x == nil {
+		return ""
+	}
+	for _, c := range x.rules {
+		switch c.event() {
+		case record.ToolStarting, record.ToolCompleted, record.NodeOutput:
+		default:
+			return c.Name
+		}
+	}
+	return ""
+}
+
 // event returns the event type of the rows that c reads.
 func (c *compiled) event() string {
 	switch c.In {
@@ -139,7 +155,7 @@ func rulesVersion(rules []config.Extract) string {
 	fields := []string{extractionFormat}
 	for _, r := range rules {
 		fields = append(fields, r.Name, string(r.In), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueArgs, r.ValueType.String(),
-			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.Itoa(len(r.Attributes)))
+			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.FormatBool(r.FromClient), strconv.Itoa(len(r.Attributes)))
 		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 			a := r.Attributes[name]
 			fields = append(fields, name, a.Path, a.Type.String(), a.Currency, strconv.FormatBool(a.Optional), strconv.FormatBool(a.LookedUp))

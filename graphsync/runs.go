@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -32,6 +33,7 @@ type Run struct {
 type sessionRun struct {
 	Run
 	results []*result
+	fresh   bool       // it began with no events and no state of the session
 	missing []interval // the places up to Expected that have no row, in order
 }
 
@@ -105,26 +107,67 @@ func (r *Run) add(e *record.Event) {
 	r.Expected = max(r.Expected, e.RunSeq)
 }
 
-// RunGaps lists, in sentences for people, the missing parts of the record of runs: rows from the
-// middle, and the end of a run that is not in live, the runs under way.
-func RunGaps(runs []Run, live []string) []string {
-	var gaps []string
-	underWay := make(map[string]bool, len(live))
-	for _, id := range live {
-		underWay[id] = true
+// closing says that a run took the broken record of another for closed.
+type closing struct {
+	by, run string
+	row     int64
+}
+
+// broken returns the runs whose record is broken and that a decision cannot leave aside. The asking run needs no
+// end. Left aside are a run that began after the first row of the asking one, one before a run that began with no
+// events and no state, and one that the asking run has closed.
+func (s *Session) broken(runs []Run, d record.Decision, upTo int64) (list []Run) {
+	asking := s.runs[d.Run]
+	var fresh int64 // the first row of the last run that began with nothing
+	for _, r := range s.order {
+		if asking != nil && r.fresh && r.First <= asking.First {
+			fresh = max(fresh, r.First)
+		}
+	}
+	closed := make(map[string]bool)
+	for _, c := range s.closed {
+		closed[c.run] = closed[c.run] || c.by == d.Run && c.row <= upTo
 	}
 	for _, r := range runs {
-		missing, cut := r.Expected-r.Stored, !r.Completed && !underWay[r.ID]
-		if missing <= 0 && !cut {
+		switch {
+		case asking != nil && r.ID == d.Run:
+			if r.Stored == r.Expected {
+				continue
+			}
+		case !r.open(), asking != nil && began(r) > began(asking.Run), began(r) < fresh, closed[r.ID]:
 			continue
 		}
-		turn := fmt.Sprintf("turn %s (run %s, started %s)", r.Turn, r.ID, r.Started.Format(time.RFC3339))
-		if missing > 0 {
-			gaps = append(gaps, fmt.Sprintf("%s: %d of %d rows are missing", turn, missing, r.Expected))
-		}
-		if cut {
-			gaps = append(gaps, fmt.Sprintf("%s ended without %s", turn, record.InvocationCompleted))
-		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// began returns the number of the first row of a run. Rows that wait have none yet, so a run that has only such rows
+// comes after all others.
+func began(r Run) int64 {
+	if r.First == 0 {
+		return math.MaxInt64
+	}
+	return r.First
+}
+
+// Gaps lists, in sentences for people, the missing parts of the record of a run: rows from the middle, and its
+// end, unless it is under way.
+func (r Run) Gaps(live bool) (gaps []string) {
+	turn := fmt.Sprintf("turn %s (run %s, started %s)", r.Turn, r.ID, r.Started.Format(time.RFC3339))
+	if missing := r.Expected - r.Stored; missing > 0 {
+		gaps = append(gaps, fmt.Sprintf("%s: %d of %d rows are missing", turn, missing, r.Expected))
+	}
+	if !r.Completed && !live {
+		gaps = append(gaps, fmt.Sprintf("%s ended without %s", turn, record.InvocationCompleted))
+	}
+	return gaps
+}
+
+// RunGaps lists the gaps of runs. live are those under way.
+func RunGaps(runs []Run, live []string) (gaps []string) {
+	for _, r := range runs {
+		gaps = append(gaps, r.Gaps(slices.Contains(live, r.ID))...)
 	}
 	return gaps
 }

@@ -30,6 +30,7 @@ type said struct {
 	*sighted
 	value entity.Value // zero for the attribute ""
 	echo  bool         // of an argument of the call: no reading
+	near  bool         // an argument has it under another name: it supersedes nothing
 }
 
 // reading reports whether it shows the value.
@@ -63,14 +64,15 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 		seen := &sighted{Entity: en, row: e.Seq}
 		if r != nil {
 			seen.start = r.start
+			seen.row = cmp.Or(r.place, seen.row)
 		}
-		seen.Attributes, seen.Echoes = nil, nil
+		seen.Attributes, seen.Echoes, seen.Near = nil, nil, nil
 		thing := s.sight(seen, r)
 		if len(en.Attributes) == 0 {
 			s.say(thing, "", said{sighted: seen})
 		}
 		for name, value := range en.Attributes {
-			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name)})
+			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name), slices.Contains(en.Near, name)})
 		}
 	}
 }

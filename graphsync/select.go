@@ -20,8 +20,10 @@ type Selection struct {
 	entity.Evidence
 	// Counts says what the session was made of.
 	Counts Counts
-	// OpenRuns are the runs with gaps in their record.
-	OpenRuns []Run
+	// Runs are the ids of the runs on record.
+	Runs []string
+	// Broken are the runs whose record is broken, but for those that the decision can leave aside.
+	Broken []Run
 	// RunsOf are the runs of the turns that were asked for.
 	RunsOf map[string][]string
 	// NoRow are the results that requests of models showed and no row has, in the order of the requests.
@@ -75,14 +77,15 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 	})
 	sel.out.NoRow = s.withoutRow(sel.upTo)
 	runs := s.runsWith(waiting)
+	sel.out.Broken = s.broken(runs, d, sel.upTo)
+	for _, r := range runs {
+		sel.out.Runs = append(sel.out.Runs, r.ID)
+	}
 	sel.out.RunsOf = make(map[string][]string, len(turns))
 	for _, turn := range turns {
 		sel.out.RunsOf[turn] = nil
 	}
 	for _, r := range runs {
-		if r.open() {
-			sel.out.OpenRuns = append(sel.out.OpenRuns, r)
-		}
 		for _, turn := range turns {
 			if slices.Contains(r.Turns, turn) {
 				sel.out.RunsOf[turn] = append(sel.out.RunsOf[turn], r.ID)
@@ -294,7 +297,7 @@ func (sel *selector) readings(all []said) []reading {
 			break
 		}
 		r := reading{s, s.Source.Proves() && (sel.everything || s.result != 0 && holds(sel.known, s.result))}
-		if r.read {
+		if r.read && !r.near {
 			known = max(known, r.start)
 			if sel.isShown(s) {
 				shown = max(shown, r.start)
@@ -331,6 +334,9 @@ func (sel *selector) readings(all []said) []reading {
 	return out
 }
 
+// void reports whether a sighting is of a result that only the history had until its row came.
+func (s *Session) void(of *said) bool { return of.result != 0 && s.results[of.result-1].void }
+
 // isShown reports whether the deciding request showed a sighting itself.
 func (sel *selector) isShown(s *said) bool {
 	return sel.everything || !s.inner && s.result != 0 && holds(sel.shown, s.result)
@@ -340,7 +346,7 @@ func (sel *selector) isShown(s *said) bool {
 func (sel *selector) latest(list []said, readings bool) iter.Seq[*said] {
 	return func(yield func(*said) bool) {
 		for i := range slices.Backward(list) {
-			if s := &list[i]; s.reading() == readings && s.row <= sel.upTo && !yield(s) {
+			if s := &list[i]; s.reading() == readings && s.row <= sel.upTo && !sel.s.void(s) && !yield(s) {
 				return
 			}
 		}

@@ -5,8 +5,8 @@ package graphsync
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -26,6 +26,7 @@ type Session struct {
 	// begun has the latest row that began a call, by the key of its span.
 	begun    map[string]*begun
 	declared declarations           // of calls under way
+	paused   map[string]paused      // long-running calls that nobody has answered, by id
 	results  []*result              // by number, from 1, in the order of their rows
 	same     map[shownKey][]*result // by tool and digest, in the order of their rows
 	noRow    map[record.Shown]*noRow
@@ -33,6 +34,7 @@ type Session struct {
 	calls    []modelCall         // in the order of their rows
 	named    map[string]int      // place in calls by the ids of the calls that they ask for
 	runs     map[string]*sessionRun
+	closed   []closing
 	order    []*sessionRun // by their first rows
 
 	things  map[string]*seenThing // by the identity of the thing
@@ -77,22 +79,23 @@ type result struct {
 	// given says that no tool that was called here gave it: it proves nothing. client says that a user's
 	// message brought it.
 	given, client bool
+	// answers says that it is a client's answer to an open long-running call.
+	answers bool
 	// told says that it is a refusal with the present values.
 	told bool
+	// history says that only the history of the session has it. void says that a row has it after all.
+	history, void bool
+	// place is the number of the row at which it counts as seen, 0 for row.
+	place int64
 	// declared are the sightings that the tool declared.
 	declared []*sighted
 	choices  []*choice
 }
 
-// digest is a part of a SHA-256, zero for nothing.
-type digest [16]byte
-
-func digestOf(content []byte) (d digest) {
-	if len(content) > 0 {
-		sum := sha256.Sum256(content)
-		copy(d[:], sum[:])
-	}
-	return d
+// paused is a long-running call: its tool, and the row that says so.
+type paused struct {
+	tool string
+	row  int64
 }
 
 // Extractor returns the rules that the session was folded by.
@@ -102,15 +105,16 @@ func (s *Session) Extractor() *Extractor { return s.x }
 type rest interface {
 	// row returns a row that was added before; false if it is gone.
 	row(eventID string) (record.Event, bool, error)
-	// children returns the sessions of agents that ran as the tool of a call, by its span.
-	children(span string) ([]record.Session, error)
+	// children returns the sessions of agents that ran as the tool of a call, by its span, or by its id if span
+	// is "".
+	children(span, call string) ([]record.Session, error)
 	// child returns the fold of one of them.
 	child(record.Session) (*Session, error)
 }
 
 func newSession(x *Extractor) *Session {
 	return &Session{
-		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: make(declarations), same: make(map[shownKey][]*result),
+		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: newDeclarations(), paused: make(map[string]paused), same: make(map[shownKey][]*result),
 		outputs: make(map[string][]output), named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
 		choices: make(map[string][]*choice), found: make(map[string][]found), bytes: sizeOfSession,
 	}
@@ -140,7 +144,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 	if err != nil {
 		return err
 	}
-	of, err := childrenOf(e, others)
+	of, err := childrenOf(e, attrs, others)
 	if err != nil {
 		return err
 	}
@@ -161,6 +165,18 @@ func (s *Session) add(e *record.Event, others rest) error {
 	case record.EntitiesDeclared:
 		s.declared.add(e, attrs)
 		s.bytes += int64(len(attrs.Entities))
+	case record.ToolPaused:
+		if id := attrs.ADK.CallID(); id != "" && attrs.ADK.PauseKind == "tool" {
+			s.paused[id] = paused{toolName(e.Content), e.Seq}
+		}
+	case record.TurnClosed:
+		for _, id := range attrs.ADK.Closed {
+			s.closed = append(s.closed, closing{by: e.RunID, run: id, row: e.Seq})
+		}
+	case record.InvocationStarting:
+		if run != nil && attrs.ADK.Fresh {
+			run.fresh = true
+		}
 	case record.EntitiesFound:
 		if about != nil {
 			s.find(e, attrs, about)
@@ -189,6 +205,12 @@ func (s *Session) add(e *record.Event, others rest) error {
 			pending = nil
 		}
 	}
+	if r != nil && r.history {
+		pending = s.declared.byCall[r.call]
+		if attrs.ADK.Agent && len(of) == 0 {
+			s.failed(1, fmt.Sprintf("the record lacks the run of agent %s, which ran as a tool in a turn that was broken off", r.tool))
+		}
+	}
 	read, err := s.x.row(e, start.content, pending)
 	s.counts.Rules = tallied(s.counts.Rules, read.rules, read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
@@ -196,11 +218,14 @@ func (s *Session) add(e *record.Event, others rest) error {
 		s.counts.Truncated++
 	}
 	var seen []entity.Entity
+	if r != nil && r.void {
+		read, of = rowRead{}, nil
+	}
 	if err != nil {
 		s.failed(1, (&RowError{EventID: e.EventID, Rule: read.rule, Err: err}).Error())
 	} else {
 		if r != nil && r.given {
-			read.given()
+			read.given(r.answers)
 		}
 		for _, part := range read.parts() {
 			s.see(e, finished(e, part), r)
@@ -329,7 +354,7 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 	adk := &attrs.ADK
 	r := &result{
 		number: int64(len(s.results)) + 1, row: e.Seq, start: start.row, tool: toolName(e.Content), call: adk.CallID(), agent: e.Agent,
-		digest: adk.Result, args: adk.ArgsDigest, given: adk.Given != "", client: adk.Given == schema.GivenByClient, told: adk.Drift,
+		digest: adk.Result, args: adk.ArgsDigest, history: adk.Given == schema.GivenByHistory, given: adk.Given != "", client: adk.Given == schema.GivenByClient, told: adk.Drift,
 	}
 	switch {
 	case adk.Asked != "": // no callback told of its beginning
@@ -343,11 +368,18 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 		r.start = e.Seq
 	case e.EventType == record.NodeOutput:
 		r.tool = ""
-		if run != nil { // a node began after its run
+		if run != nil && !r.given { // a node began after its run
 			r.start = run.First
 		}
 	default:
 		r.given = r.given || start.row == 0 && r.digest != "" // the row that began it is lost
+	}
+	if at, known := s.at[adk.Place]; known && r.history {
+		r.place = s.rows[at].seq
+	}
+	if call, open := s.paused[r.call]; r.client && open && call.tool == r.tool {
+		delete(s.paused, r.call)
+		r.answers, r.start = true, call.row
 	}
 	s.results = append(s.results, r)
 	if run != nil {
@@ -356,6 +388,9 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 	switch {
 	case r.digest == "":
 	case e.EventType == record.NodeOutput:
+		for _, other := range s.outputs[r.digest] {
+			r.void = r.void || r.history && other.result != 0
+		}
 		o := output{by: e.Agent, result: r.number}
 		if i := s.callNamed(adk.AnswerOf); adk.AnswerOf != "" && i >= 0 {
 			o.shown = s.calls[i].shown
@@ -363,6 +398,11 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 		s.gave(r.digest, o)
 	default:
 		key := shownKey{r.tool, r.digest}
+		for _, other := range s.same[key] { // a row that comes late may have what the history was asked for
+			if other.call == r.call && other.history != r.history {
+				other.void, r.void = other.void || other.history, r.history
+			}
+		}
 		s.same[key] = append(s.same[key], r)
 		s.explained(r)
 	}

@@ -202,25 +202,31 @@ type restOf struct {
 	of      *Sessions
 	session record.Session
 	depth   int
-	// nested are the children of the session, by the spans of their calls; nil until they are asked for.
-	nested map[string][]record.Session
+	// nested are the children of the session by the spans and the ids of their calls; nil until they are asked for.
+	nested map[record.Child][]record.Session
 }
 
-func (r *restOf) children(span string) ([]record.Session, error) {
+func (r *restOf) children(span, call string) ([]record.Session, error) {
 	if r.nested == nil {
 		list, err := r.of.rows.Children(r.ctx, r.session)
 		if err != nil {
 			return nil, err
 		}
-		r.nested = make(map[string][]record.Session)
+		r.nested = make(map[record.Child][]record.Session)
 		for _, c := range list {
-			r.nested[c.Span] = append(r.nested[c.Span], c.Session)
+			for _, by := range [...]record.Child{{Span: c.Span}, {Call: c.Call}} {
+				if !slices.Contains(r.nested[by], c.Session) {
+					r.nested[by] = append(r.nested[by], c.Session)
+				}
+			}
 		}
 	}
-	return r.nested[span], nil
+	return r.nested[record.Child{Span: span, Call: call}], nil
 }
 
-func (r *restOf) row(eventID string) (record.Event, bool, error) { return r.of.rows.Row(r.ctx, eventID) }
+func (r *restOf) row(eventID string) (record.Event, bool, error) {
+	return r.of.rows.Row(r.ctx, eventID)
+}
 
 // child folds the session anew: it is asked for once, when the tool that ran it has ended.
 func (r *restOf) child(s record.Session) (*Session, error) {

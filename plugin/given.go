@@ -42,6 +42,12 @@ func (rec *Recorder) give(ctx context.Context, r *Run, g given) (written bool) {
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("call_id", g.call)
 			d.Str("given", g.by)
+			if g.by == schema.GivenByHistory {
+				r.place(d)
+				if r.isAgent(g.tool) {
+					d.Bool("agent", true)
+				}
+			}
 			resultKeys(d, g.digest, g.args)
 			if g.input != nil {
 				rec.argsOfRead(d, g.tool, g.input)
@@ -116,10 +122,7 @@ func (rec *Recorder) unexplained(ctx context.Context, r *Run, l *llmSpan, list *
 // Give writes a row for each of these results, which requests of models showed and no row has, if the events
 // of the run have its value. It returns those without one. The run is that of ctx, as [Detach] keeps it.
 func (rec *Recorder) Give(ctx context.Context, list []record.Shown) (without []record.Shown) {
-	var r *Run
-	if ic := Within(ctx); ic != nil {
-		r = rec.runs.get(keyOf(ic))
-	}
+	r := rec.within(ctx)
 	if r == nil || r.past == nil {
 		return list
 	}
@@ -140,4 +143,12 @@ func (rec *Recorder) Give(ctx context.Context, list []record.Shown) (without []r
 		}
 	}
 	return without
+}
+
+// within returns the run that the work of ctx is for, nil if there is none.
+func (rec *Recorder) within(ctx context.Context) *Run {
+	if ic := Within(ctx); ic != nil {
+		return rec.runs.get(keyOf(ic))
+	}
+	return nil
 }

@@ -59,6 +59,7 @@ func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content
 		parts: func(d jsonenc.Doc) { rec.parts(d, r, r.RootSpan, msg, everything) },
 	})
 	r.turns = turnsOf(ctx, r)
+	r.fresh = isFresh(ctx)
 	return r, nil
 }
 
@@ -79,7 +80,7 @@ func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
 	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link}) // what ends has begun
 	rec.endRun(ctx, r, ending{err: err})
 	rec.runs.end(r)
-	rec.underway.End(r.Session, r.ID, rec.now())
+	rec.underway.End(r.Session, r.ID)
 }
 
 // open starts the record of a run, stores it in r as soon as it is known, and closes those
@@ -93,7 +94,7 @@ func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
 	*r = opened
 	rec.underway.Begin(opened.Session, opened.ID)
 	if replaced != nil {
-		rec.underway.End(replaced.Session, replaced.ID, opened.started) // no callback finds it any more
+		rec.underway.End(replaced.Session, replaced.ID) // no callback finds it any more
 	}
 	for _, old := range abandoned {
 		rec.giveUp(old, opened.started)
@@ -102,7 +103,7 @@ func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
 
 // giveUp closes the record of a run that was abandoned, while another one begins.
 func (rec *Recorder) giveUp(r *Run, now time.Time) {
-	defer rec.underway.End(r.Session, r.ID, now)
+	defer rec.underway.End(r.Session, r.ID)
 	defer rec.Rescue("OnUserMessage", &r)
 	// Nobody knows any more which span of OpenTelemetry was current there.
 	ctx := context.Background()
@@ -118,6 +119,7 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		// A live run has no user message, and another one need not have one.
 		rec.open(ctx, &r)
 		r.turns = turnsOf(ctx, r)
+		r.fresh = isFresh(ctx)
 	} else {
 		// The caller's changes of the state come with the message, after the callback that saw it.
 		rec.introduce(ctx, r)
@@ -131,7 +133,12 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 	} else {
 		r.begun.Store(true)
 	}
-	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link})
+	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: func(d jsonenc.Doc) {
+		r.link(d)
+		if r.fresh {
+			d.Bool("fresh", true)
+		}
+	}})
 	return nil, nil
 }
 
@@ -184,7 +191,7 @@ func (rec *Recorder) finish(ctx context.Context, r *Run) {
 	}
 	rec.endRun(ctx, r, ending{err: err, unfinished: unfinished})
 	rec.runs.end(r)
-	rec.underway.End(r.Session, r.ID, rec.now())
+	rec.underway.End(r.Session, r.ID)
 }
 
 // endRun writes the last row of the run.

@@ -59,7 +59,7 @@ type Underway interface {
 	// Begin notes that a run of a session is under way.
 	Begin(s record.Session, run string)
 	// End notes that the last row of a run was handed to the sink.
-	End(s record.Session, run string, now time.Time)
+	End(s record.Session, run string)
 	// LeaveOut notes, in sentences for people, the parts that the configuration leaves out of the
 	// record.
 	LeaveOut(gaps []string)

@@ -185,6 +185,9 @@ func (rw *rows) append(r *Run, e record.Event) bool {
 	if r.ID != "" {
 		r.seq++
 		e.RunSeq = r.seq
+		if r.seq == 1 {
+			r.firstRow.set(e.EventID)
+		}
 	}
 	return rw.sink.Append(e)
 }

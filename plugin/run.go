@@ -103,8 +103,11 @@ type Run struct {
 	// last output of a node.
 	branched atomic.Bool
 	output   atomic.Pointer[rowID]
-	// turns are those that the session told of when the run began.
+	// turns are those that the session told of when the run began. fresh says that it told of nothing.
 	turns underway.Turns
+	fresh bool
+	// firstRow is the first row of the run.
+	firstRow rowID
 	// nodes holds the activations of workflow nodes that are no agents and have no
 	// output yet, by path; saved the versions of artifacts and interactions the
 	// answers of remote agents that are on record.

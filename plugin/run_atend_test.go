@@ -248,7 +248,7 @@ func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 	adktest.Run(t, r, "u", "other", adktest.UserText("hi"))
 	now = now.Add(time.Minute)
 	for _, id := range []string{"a", "b", "other"} {
-		if runs := known.Runs(record.Session{App: "app", User: "u", ID: id}, now); len(runs) > 0 {
+		if runs := known.Runs(record.Session{App: "app", User: "u", ID: id}); len(runs) > 0 {
 			t.Errorf("session %s: %d runs are under way", id, len(runs))
 		}
 	}
@@ -289,7 +289,7 @@ func TestReplacedRunIsNotUnderWay(t *testing.T) {
 		t.Fatalf("the second run ended with %v", errs)
 	}
 	now = now.Add(time.Minute)
-	if runs := known.Runs(record.Session{App: "app", User: "u", ID: "s"}, now); len(runs) > 0 {
+	if runs := known.Runs(record.Session{App: "app", User: "u", ID: "s"}); len(runs) > 0 {
 		t.Errorf("%d runs are under way", len(runs))
 	}
 }

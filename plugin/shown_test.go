@@ -380,7 +380,6 @@ func TestShownOfChangedRequests(t *testing.T) {
 	gone := func(n int) func(*model.LLMRequest) {
 		return func(req *model.LLMRequest) { c, _ := response(req, n); c.Parts = nil }
 	}
-	const old, asked = ` search#c0{"q":"0"}={"price":[{"eur":0}]} search#c1{"q":"1"}={"price":[{"eur":1}]}`, ` search#c2{"q":"2"}={"price":[{"eur":2}]}`
 	for name, tt := range map[string]struct {
 		change func(req *model.LLMRequest)
 		want   string

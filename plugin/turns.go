@@ -4,11 +4,20 @@
 package plugin
 
 import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
 
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // turnsOf reads the events of the run's session. It is for the callback before
@@ -44,4 +53,124 @@ func turnsOf(ctx agent.InvocationContext, r *Run) underway.Turns {
 		last, begun = ev.InvocationID, true
 	}
 	return t
+}
+
+// isFresh reports whether the session of a run has no events, and no state of its own: whatever the record has of
+// its id is of a session that was deleted. It is for the callback before anything runs.
+func isFresh(ctx agent.InvocationContext) bool {
+	s := ctx.Session()
+	if s == nil || s.Events() == nil || s.Events().Len() > 0 || s.State() == nil {
+		return false
+	}
+	for key := range s.State().All() {
+		shared := strings.HasPrefix(key, session.KeyPrefixApp) || strings.HasPrefix(key, session.KeyPrefixUser) || strings.HasPrefix(key, session.KeyPrefixTemp)
+		if !shared {
+			return false
+		}
+	}
+	return true
+}
+
+// turn returns the events of an earlier turn, if the history has it from a user message on that answers nothing.
+// Otherwise a window of the session service may have cut it.
+func (p *past) turn(id string) (events []*session.Event, whole bool) {
+	for _, ev := range p.events {
+		if ev.InvocationID == id {
+			events = append(events, ev)
+		}
+	}
+	if len(events) == 0 || events[0].Author != genai.RoleUser || len(Responses(events[0].Content)) > 0 {
+		return nil, false
+	}
+	return events, true
+}
+
+// Close writes what the history of a run has of turns whose record is broken: each result and each output counts
+// as given, at the place of the first row of the run. It returns why a run cannot be closed, by its id: the end of
+// a sentence. runs has the turns by the ids of the runs. The run is that of ctx, as [Detach] keeps it.
+func (rec *Recorder) Close(ctx context.Context, runs map[string]string) (open map[string]string) {
+	open = make(map[string]string)
+	r := rec.within(ctx)
+	written := make(map[string]bool)
+	var closed []string
+	for _, id := range slices.Sorted(maps.Keys(runs)) {
+		turn := runs[id]
+		if r == nil || r.past == nil {
+			open[id] = ""
+			continue
+		}
+		events, whole := r.past.turn(turn)
+		if !whole {
+			open[id] = ", and the history of the session lacks its beginning"
+			continue
+		}
+		if !written[turn] && !rec.giveTurn(ctx, r, events) {
+			open[id] = ", and what the history of the session has of it could not be recorded"
+			continue
+		}
+		written[turn] = true
+		closed = append(closed, id)
+	}
+	if len(closed) == 0 {
+		return open
+	}
+	out := rec.emit(ctx, r, row{typ: record.TurnClosed, agent: r.RootAgent, span: r.RootSpan}, body{
+		adk: func(d jsonenc.Doc) { d.Any("closed", closed) },
+	})
+	if out.event == "" {
+		for _, id := range closed {
+			open[id] = ", and nobody could record that it is closed"
+		}
+	}
+	return open
+}
+
+// giveTurn writes a row for each result and each output in the events of a turn.
+func (rec *Recorder) giveTurn(ctx context.Context, r *Run, events []*session.Event) (written bool) {
+	for _, ev := range events {
+		for _, fr := range Responses(ev.Content) {
+			if pauseOf(fr.Name).request != "" || fr.Name == finishTask {
+				continue
+			}
+			_, args := r.past.result(resultKey{fr.Name, rec.digest(fr.Response)})
+			g := given{
+				by: schema.GivenByHistory, tool: fr.Name, call: fr.ID, value: fr.Response, digest: rec.digest(fr.Response),
+				agent: ev.Author, branch: ev.Branch, span: r.RootSpan,
+			}
+			if args != nil {
+				g.input, g.args = args, rec.digest(args)
+			}
+			if !rec.give(ctx, r, g) {
+				return false
+			}
+		}
+		if ev.Output == nil || ev.NodeInfo == nil || ev.NodeInfo.Path == "" || ev.NodeInfo.MessageAsOutput {
+			continue
+		}
+		digest := rec.digest(ev.Output)
+		s := source{Event: ev, run: r}
+		out := rec.emitFrom(ctx, &s, row{typ: record.NodeOutput, agent: ev.Author, branch: ev.Branch, span: newSpanID(), parent: r.RootSpan}, body{
+			content: func(d jsonenc.Doc) { d.Value(ev.Output) },
+			adk: func(d jsonenc.Doc) {
+				d.Str("given", schema.GivenByHistory)
+				r.place(d)
+				if r.joins(ev.Output) {
+					d.Bool("joins", true)
+				}
+				d.ID("result", digest[:])
+			},
+		})
+		if out.event == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// place writes the first row of the run: what its history has counts as seen there.
+func (r *Run) place(d jsonenc.Doc) {
+	if r.firstRow != (rowID{}) {
+		id := r.firstRow.digits()
+		d.ID("place", id[:])
+	}
 }

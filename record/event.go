@@ -16,10 +16,11 @@ type Session struct {
 	ID   string `json:"id"`
 }
 
-// Child is the session of an agent that ran as a tool, and the span of the call that ran it.
+// Child is the session of an agent that ran as a tool, with the span of the call that ran it, and its id, ""
+// where a row does not say it.
 type Child struct {
-	Session Session
-	Span    string
+	Session    Session
+	Span, Call string
 }
 
 // Event is one row of agent_events: one step of one run.

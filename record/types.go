@@ -43,6 +43,8 @@ const (
 	// ToolResultRewritten is a result of a tool that models read otherwise than the row
 	// says that ended the call.
 	ToolResultRewritten = "TOOL_RESULT_REWRITTEN"
+	// TurnClosed says that a run, which asked for an approval, took the broken record of earlier runs for closed.
+	TurnClosed = "TURN_CLOSED"
 	// EntitiesDeclared are the entities that a tool declared while its call went on.
 	EntitiesDeclared = "ENTITIES_DECLARED"
 	// EntitiesFound are the entities that a model found in another row later.
@@ -60,6 +62,6 @@ func EventTypes() []string {
 		HITLConfirmationRequest, HITLConfirmationRequestCompleted,
 		HITLCredentialRequest, HITLCredentialRequestCompleted,
 		HITLInputRequest, HITLInputRequestCompleted,
-		WorldChangeCheck, ArtifactDelta, ToolResultRewritten, EntitiesDeclared, EntitiesFound,
+		WorldChangeCheck, ArtifactDelta, ToolResultRewritten, TurnClosed, EntitiesDeclared, EntitiesFound,
 	}
 }

@@ -103,6 +103,8 @@ type basis struct {
 	// cannot be evaluated, or that a value that was read did not meet it.
 	conditions map[string]string
 	broken     bool
+	// acted says that the action names the entity, or names none.
+	acted bool
 }
 
 // basis finds the values of an entity that were read, and the attributes that should have been read
@@ -110,8 +112,13 @@ type basis struct {
 func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	var out basis
 	e := t.entity
+	out.acted = t.action || !slices.ContainsFunc(q.targets, func(t target) bool { return t.action })
 	seen, allowed := shown(e), b.Types[e.Type].Unseen == config.UnseenAllow
+	given := func(s entity.Entity) bool { return s.Source == entity.SourceGiven }
 	lack := func(name, format string, args ...any) {
+		if slices.ContainsFunc(e.Seen, given) {
+			format += "; a client, an event or a callback told the model of it, which proves nothing: if a client may answer for it, its rule says from_client: true"
+		}
 		f := failOf(e, ReasonNothingSeen, format, args...)
 		if allowed {
 			out.waived = append(out.waived, f)
@@ -119,7 +126,6 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			out.failures = append(out.failures, f)
 		}
 	}
-	given := func(s entity.Entity) bool { return s.Source == entity.SourceGiven }
 	if !seen && (t.action || !slices.ContainsFunc(e.Seen, given)) {
 		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
 	}

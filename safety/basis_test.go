@@ -76,7 +76,7 @@ func TestBasis(t *testing.T) {
 		others []entity.Canonical
 		asked  bool
 		rules  []entity.Shown
-		now       values
+		now    values
 		// What comes of it: "" for safe, else reason: detail of the failures, and before
 		// -> after: recommendation of the alerts, of which each begins and ends so.
 		want []string

@@ -74,8 +74,9 @@ func lookedFor(where string) string {
 	return ", where it was looked for at " + where
 }
 
-// compare holds every attribute that was read against the answer, and in any case whether
-// the thing is there and to be had: if not, that is an alert even if it was read so.
+// compare holds every attribute that was read against the answer, and in any case whether the thing is there and to
+// be had. If not, that is an alert even if it was read so, for a thing that the action names, and for all if it names
+// none: what was not to be had when it was read, and still is not, has not changed.
 func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State) {
 	answer, compared := x.result.Now, 0
 	for _, a := range rests.attributes {
@@ -85,7 +86,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		}
 		switch {
 		case !now.IsZero():
-			compared += x.compareOne(e, a, now)
+			compared += x.compareOne(e, a, now, rests.acted)
 		case !a.rule.Optional:
 			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s", a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")))
 		}
@@ -110,8 +111,9 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 }
 
 // compareOne compares every value of the basis of an attribute with its present value. It returns 1
-// if all could be compared. Values that do not hold give one alert, about the latest of them.
-func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value) (compared int) {
+// if all could be compared. Values that do not hold give one alert, about the latest of them. acted says that the action
+// is about the thing.
+func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value, acted bool) (compared int) {
 	odd := slices.IndexFunc(a.values, func(v entity.Value) bool { return a.unlike(v, now) })
 	moved := slices.IndexFunc(a.values, func(v entity.Value) bool { return !unlike(v, now) && !a.covers(v, now) })
 	if odd >= 0 {
@@ -122,7 +124,7 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value)
 		x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s%s",
 			a.name, kindOf(seen), kindOf(now), remedy, a.doubt(odd, "; ")))
 	}
-	if moved < 0 && isFalse(a.name, now) {
+	if moved < 0 && acted && isFalse(a.name, now) {
 		moved = max(odd, 0)
 	}
 	if moved >= 0 {

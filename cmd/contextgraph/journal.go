@@ -5,9 +5,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -39,6 +43,34 @@ func openJournal(ctx context.Context, cfg config.Config, instead string) (*journ
 		return nil, fmt.Errorf("%w; name it with journal.path in the configuration%s", err, instead)
 	}
 	return journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}})
+}
+
+// copyJournal copies a journal, with the rows in its log, into a new folder below that for temporary files. SQLite
+// reads no file in WAL mode on a disk that it cannot write to.
+func copyJournal(path string) (copied string, err error) {
+	dir, err := os.MkdirTemp("", "contextgraph-")
+	if err != nil {
+		return "", err
+	}
+	copied = filepath.Join(dir, filepath.Base(path))
+	for _, suffix := range []string{"", "-wal"} {
+		from, err := os.Open(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) && suffix != "" {
+			break
+		}
+		if err == nil {
+			var to *os.File
+			if to, err = os.OpenFile(copied+suffix, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+				_, err = io.Copy(to, from)
+				err = errors.Join(err, to.Close())
+			}
+			_ = from.Close() // it was only read
+		}
+		if err != nil {
+			return "", errors.Join(fmt.Errorf("copy the journal: %w", err), os.RemoveAll(dir))
+		}
+	}
+	return copied, nil
 }
 
 // journalSource reads graphs from a journal, for a dataset.

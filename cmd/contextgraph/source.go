@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,10 +132,25 @@ func isRowsFile(name string) bool {
 // recorded opens the journal for reading. It is not created.
 func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
 	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
+	remove := func() {}
+	if errors.Is(err, syscall.EROFS) {
+		var copied string
+		if copied, err = copyJournal(journalPath(cfg)); err != nil {
+			return opened{}, err
+		}
+		remove = func() { _ = os.RemoveAll(filepath.Dir(copied)) }
+		fmt.Fprintf(a.stderr, "the disk of %s cannot be written: a copy of the journal is read\n", journalPath(cfg))
+		if j, err = journal.Open(ctx, journal.Config{Journal: config.Journal{Path: copied}}); err != nil {
+			remove()
+		}
+	}
 	if err != nil {
 		return opened{}, err
 	}
-	return opened{inspect.NewJournal(j), j, func() { _ = j.Close(context.WithoutCancel(ctx)) }}, nil // it wrote nothing
+	return opened{inspect.NewJournal(j), j, func() {
+		_ = j.Close(context.WithoutCancel(ctx)) // it wrote nothing
+		remove()
+	}}, nil
 }
 
 // streamed connects to the dataset.

@@ -79,7 +79,7 @@ func TestInitFromNothing(t *testing.T) {
 	d := connect(t, server, func(c *config.BigQuery) { c.Location = "europe-west3" })
 	var progress []bigquery.InitObject
 	r := initialize(t, d, bigquery.InitOptions{Progress: func(o bigquery.InitObject) { progress = append(progress, o) }})
-	if got := outcomes(r); len(got) != 1+3+40+1 || slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "created ") }) {
+	if got := outcomes(r); len(got) != 1+3+41+1 || slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "created ") }) {
 		t.Errorf("%d objects: %v", len(got), got)
 	}
 	if diff := cmp.Diff(r.Objects, progress); diff != "" {
@@ -585,7 +585,7 @@ func TestPlan(t *testing.T) {
 		}
 		return append(out, notes...)
 	}
-	if got := names(); len(got) != 1+3+40+1+1 {
+	if got := names(); len(got) != 1+3+41+1+1 {
 		t.Errorf("without a dataset: %d statements: %q", len(got), got)
 	}
 	initialize(t, d, bigquery.InitOptions{})

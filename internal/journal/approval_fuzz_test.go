@@ -106,7 +106,7 @@ func FuzzApproval(f *testing.F) {
 		_, _ = j.Ledger().List(t.Context(), safety.Query{Session: a.Session})
 
 		permit, report, _ := guard.Permit(t.Context(), safety.Execution{
-			Session: a.Session, ApprovalID: a.ID, CallID: a.CallID, Tool: a.Tool, Agent: a.Agent, RunID: "run", Args: args,
+			Session: a.Session, ApprovalID: a.ID, CallID: a.CallID, Tool: a.Tool, Agent: a.Agent, RunID: "run", Args: args, Declaration: a.Declaration,
 		})
 		if permit == nil {
 			return

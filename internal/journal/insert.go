@@ -233,7 +233,7 @@ func (in *inserter) updateSessions() error {
 		}
 		err = exec(in.conn, insertChildSQL, func(b *binder) {
 			b.integer(parent, child)
-			b.text(c.child.Span)
+			b.text(c.child.Span, c.child.Call)
 		})
 		if err != nil {
 			return err

@@ -127,7 +127,7 @@ func carryOut(ctx context.Context, j *journal.Journal, runs int, who, effects st
 func carryOutOnce(ctx context.Context, guard *safety.Guard, a safety.Approval, run, effects string) (code string, err error) {
 	guard.Answer(ctx, safety.Answer{Session: a.Session, ConfirmationID: "conf", Confirmed: true, RunID: run})
 	p, _, err := guard.Permit(ctx, safety.Execution{
-		Session: a.Session, ApprovalID: a.ID, CallID: a.CallID, Tool: a.Tool, Agent: a.Agent, RunID: run, Args: onceArgs,
+		Session: a.Session, ApprovalID: a.ID, CallID: a.CallID, Tool: a.Tool, Agent: a.Agent, RunID: run, Args: onceArgs, Declaration: a.Declaration,
 	})
 	if err == nil {
 		err = p.Consume(ctx, onceArgs)

@@ -54,7 +54,7 @@ func (j *Journal) Children(ctx context.Context, s record.Session) (list []record
 	err = j.read(ctx, "look for children", func(conn *sqlite.Conn) error {
 		return query(conn, selectChildrenSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
 			child := record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)}
-			list = append(list, record.Child{Session: child, Span: stmt.ColumnText(3)})
+			list = append(list, record.Child{Session: child, Span: stmt.ColumnText(3), Call: stmt.ColumnText(4)})
 			return nil
 		})
 	})

@@ -22,6 +22,9 @@ const (
 	maxBadLines  = 20 // named one by one
 )
 
+// sqliteHeader begins each SQLite file.
+const sqliteHeader = "SQLite format 3\x00"
+
 // Options say how a file of rows is read.
 type Options struct {
 	// App is the application of rows that do not name theirs.
@@ -54,7 +57,11 @@ func Read(ctx context.Context, in io.Reader, name string, o Options) (*Contents,
 	got := &Contents{Unknown: make(map[string]int)}
 	d := newDecoder(o, got)
 	total := 0
-	err := eachLine(in, func(number int, line []byte, tooLong bool) error {
+	start := bufio.NewReader(in)
+	if head, _ := start.Peek(len(sqliteHeader)); string(head) == sqliteHeader {
+		return nil, fmt.Errorf("%s is a SQLite file, as a journal is, and holds no lines of rows: give it with --journal", name)
+	}
+	err := eachLine(start, func(number int, line []byte, tooLong bool) error {
 		if number%1000 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

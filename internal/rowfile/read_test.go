@@ -140,6 +140,14 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
+// A journal in the place of a file of rows is told of by one sentence, and not line by line.
+func TestJournalIsNoFileOfRows(t *testing.T) {
+	_, err := rowfile.Read(t.Context(), strings.NewReader("SQLite format 3\x00\n\n\n"), "contextgraph.db", rowfile.Options{})
+	if err == nil || err.Error() != "contextgraph.db is a SQLite file, as a journal is, and holds no lines of rows: give it with --journal" {
+		t.Error(err)
+	}
+}
+
 func TestRowsFiles(t *testing.T) {
 	const row = `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","more":1}`
 	got, err := readText(t, "\ufeff"+row+"\r\n\n  \n"+row, rowfile.Options{App: "shop"})

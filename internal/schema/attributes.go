@@ -46,6 +46,10 @@ type ADK struct {
 	Result        string   `json:"result"`
 	ArgsDigest    string   `json:"args_digest"`
 	Given         string   `json:"given"`
+	Place         string   `json:"place"`
+	Agent         bool     `json:"agent"`
+	Fresh         bool     `json:"fresh"`
+	Closed        []string `json:"closed"`
 	Of            string   `json:"of"`
 	Partial       bool     `json:"partial"`
 	Joins         bool     `json:"joins"`
@@ -53,9 +57,9 @@ type ADK struct {
 	SourceEventID string   `json:"source_event_id"`
 	Said          []string `json:"said"`
 	Shown         struct {
-		Base    string  `json:"base"`
+		Base    string         `json:"base"`
 		Results []record.Shown `json:"results"`
-		Words   []Words `json:"words"`
+		Words   []Words        `json:"words"`
 	} `json:"shown"`
 
 	// Calls: how they ended, and whether they can be repeated.
@@ -90,6 +94,9 @@ type ADK struct {
 // GivenByClient is the value of attributes.adk.given of a result that a user's message brought.
 const GivenByClient = "client"
 
+// GivenByHistory is that of a result that only the history of a session has, of a turn whose record is broken.
+const GivenByHistory = "history"
+
 // Words are the output of a step in a request of a model. Said is a digest, By is "" if the request does not
 // say whose they are.
 type Words struct {
@@ -103,6 +110,7 @@ type Link struct {
 	User string `json:"user_id"`
 	ID   string `json:"session_id"`
 	Span string `json:"span_id"`
+	Call string `json:"call_id"`
 }
 
 // FunctionCall is a call that a model asked for.

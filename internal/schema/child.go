@@ -30,10 +30,10 @@ func Nested(e *record.Event) (parent record.Session, child record.Child, is bool
 	}
 	if e.EventType == record.ToolCompleted {
 		parent = e.Session()
-		child = record.Child{Session: a.ADK.Child.session(), Span: e.SpanID}
+		child = record.Child{Session: a.ADK.Child.session(), Span: e.SpanID, Call: a.ADK.CallID()}
 	} else {
 		parent = a.ADK.Parent.session()
-		child = record.Child{Session: e.Session(), Span: a.ADK.Parent.Span}
+		child = record.Child{Session: e.Session(), Span: a.ADK.Parent.Span, Call: a.ADK.Parent.Call}
 	}
 	whole := func(s record.Session) bool { return s.App != "" && s.User != "" && s.ID != "" }
 	return parent, child, whole(parent) && whole(child.Session) && parent != child.Session

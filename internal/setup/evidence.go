@@ -4,8 +4,10 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,6 +40,9 @@ type Program struct {
 	// Give writes a row for each of the results that models were shown and no row has, in the run that ctx is
 	// of. It returns those that it cannot write. Nil writes none.
 	Give func(ctx context.Context, list []record.Shown) (without []record.Shown)
+	// Close writes what the history of the run that ctx is of has of the turns of runs whose record is broken. It
+	// returns why a run cannot be closed, by its id. Nil closes none.
+	Close func(ctx context.Context, runs map[string]string) (open map[string]string)
 }
 
 // NewEvidence returns the evidence of decisions from folded sessions of a journal.
@@ -48,31 +53,44 @@ func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Eviden
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
 	turns := underway.Of(ctx, s)
-	sel, err := ev.of.Select(ctx, s, d, turns.Named()...)
+	selectAll := func() (graphsync.Selection, error) { return ev.of.Select(ctx, s, d, turns.Named()...) }
+	live := ev.Underway.Runs(s)
+	sel, err := selectAll()
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
+	live = append(live, ev.Underway.Runs(s)...) // those that ended or began meanwhile have no end in these rows
+	why := ev.close(ctx, sel.Broken, live, d)
 	noRow := sel.NoRow
-	if len(noRow) > 0 && ev.Give != nil && d.Node != "" {
-		if noRow = ev.Give(ctx, noRow); len(noRow) < len(sel.NoRow) {
-			if sel, err = ev.of.Select(ctx, s, d, turns.Named()...); err != nil {
-				return safety.Snapshot{}, err
-			}
+	if ev.Give != nil && len(noRow) > 0 && d.Node != "" {
+		noRow = ev.Give(ctx, noRow)
+	}
+	if len(why) < len(sel.Broken) || len(noRow) < len(sel.NoRow) { // rows were written
+		if sel, err = selectAll(); err != nil {
+			return safety.Snapshot{}, err
 		}
 	}
-	// Ask for runs under way and losses after the rows were read.
-	gaps := graphsync.RunGaps(sel.OpenRuns, ev.Underway.Runs(s, ev.Now()))
+	var gaps []string
+	onRecord := make(map[string]bool)
+	for _, r := range sel.Runs {
+		onRecord[r] = true
+	}
+	for _, r := range sel.Broken {
+		for _, gap := range r.Gaps(slices.Contains(live, r.ID)) {
+			gaps = append(gaps, gap+cmp.Or(why[r.ID], "")+": start a new session")
+		}
+	}
 	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps = append(gaps, store.LossSentences(losses)...)
-	for _, shown := range noRow {
-		gaps = append(gaps, fmt.Sprintf("a model was shown a result of %q that no row has, and its value is gone", shown.Tool))
+	// The rows that a run on record lost are missing there.
+	losses = slices.DeleteFunc(losses, func(l store.Loss) bool { return l.Run != d.Run && onRecord[l.Run] })
+	for _, loss := range store.LossSentences(losses) {
+		gaps = append(gaps, loss+": start a new session")
 	}
-	// A gap stays, so the session can approve nothing any more.
-	for i := range gaps {
-		gaps[i] += ": start a new session"
+	for _, shown := range noRow {
+		gaps = append(gaps, fmt.Sprintf("a model was shown a result of %q that no row has, and its value is gone: start a new session", shown.Tool))
 	}
 	c := sel.Counts
 	if ev.Idle != nil && d.Node != "" {
@@ -88,4 +106,39 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 		Evidence: sel.Evidence, Expected: ev.expected, Receipt: receipt,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Underway.Gaps()),
 	}, nil
+}
+
+// close closes the runs of turns whose record is broken, if the history can heal it. It returns why others stay
+// open, each as the end of a sentence.
+func (ev *evidence) close(ctx context.Context, broken []graphsync.Run, live []string, d record.Decision) (why map[string]string) {
+	why = make(map[string]string)
+	runs := make(map[string]string)
+	for _, r := range broken {
+		switch missing := r.Stored < r.Expected; {
+		case r.ID == d.Run || d.Node == "":
+			why[r.ID] = ""
+		case !missing && slices.Contains(live, r.ID):
+			why[r.ID] = "" // what it recorded before the request is on record
+		default:
+			runs[r.ID] = r.Turn
+		}
+	}
+	if len(runs) == 0 {
+		return why
+	}
+	rule := ev.of.Extractor().ReadsOther()
+	switch {
+	case ev.Close == nil:
+		rule = ""
+	case rule == "":
+		maps.Copy(why, ev.Close(ctx, runs))
+		return why
+	}
+	for id := range runs {
+		why[id] = ""
+		if rule != "" {
+			why[id] = fmt.Sprintf(", and rule %q reads rows that the history of the session does not have", rule)
+		}
+	}
+	return why
 }

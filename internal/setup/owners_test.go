@@ -60,7 +60,7 @@ func TestValidate(t *testing.T) {
 	want := strings.Split(`contextgraph: configuration:
 Config.Journal.CommitInterval: -1ns is negative; write a positive duration, or leave it out for the default
 Config.Guard.Mode: "off" is not a mode; write one of: enforce, observe
-Config.Guard.Tools[0]: missing; write the name of a tool, or a pattern such as provision_*
+Config.Guard.Tools[""]: missing; write the name of a tool, or a pattern such as provision_*
 Config.Guard.CheckTimeout: 1h is longer than check_deadline (1m); one check cannot take longer than all together: write a shorter duration
 Config.Guard.MinConfidence: NaN is out of range; write a number from 0 to 1
 Config.Guard.Drift["price"].Severity: 2 is out of range; write a number from 0 to 1

@@ -106,7 +106,7 @@ func TestSourceWarningsHeedThePolicy(t *testing.T) {
 // What is wrong with a query has the place of the value.
 func TestValidateSQLUse(t *testing.T) {
 	c := config.Config{Checkers: []config.Checker{{Type: "A", SQL: &config.SQL{
-		Database: "d", Query: "SELECT 1", Args: []string{"x"}, Attributes: map[string]config.Column{"a": {Column: "a"}},
+		Database: "d", Query: "SELECT 1", Args: []string{"{value}"}, Attributes: map[string]config.Column{"a": {Column: "a"}},
 	}}}}
 	if err := c.Check(Checks()...); err != nil {
 		t.Error(err)

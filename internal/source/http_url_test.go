@@ -23,7 +23,7 @@ func TestHTTPRefuses(t *testing.T) {
 	}{
 		{"URL: missing", func(c *config.HTTP) { c.URL = "" }},
 		{"http or https", func(c *config.HTTP) { c.URL = "ftp://ads.example/x" }},
-		{"no host", func(c *config.HTTP) { c.URL = "http:///x" }},
+		{"no host", func(c *config.HTTP) { c.URL = "http:///{value}" }},
 		{"http or https", func(c *config.HTTP) { c.URL = "/v1/{value}" }},
 		{"is not a URL", func(c *config.HTTP) { c.URL = "http://ads.example/%zz" }},
 		{"a password", func(c *config.HTTP) { c.URL = "http://u:p@ads.example/%zz" }},

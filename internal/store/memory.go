@@ -27,6 +27,7 @@ type Memory struct {
 	mu        sync.Mutex
 	secret    string
 	rows      map[string]record.Event // by event id
+	last      int64                   // the number of the last row
 	sessions  map[record.Session]*kept
 	rules     map[string][]byte // by digest
 	newest    string            // the digest of the newest rules
@@ -67,6 +68,21 @@ func (m *Memory) of(s record.Session) *kept {
 		m.sessions[s] = &kept{line: Session{Session: s}}
 	}
 	return m.sessions[s]
+}
+
+// Lose removes rows, as if the process had ended before they were stored.
+func (m *Memory) Lose(row func(*record.Event) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, of := range m.sessions {
+		of.rows = slices.DeleteFunc(slices.Clone(of.rows), func(e record.Event) bool {
+			lost := row(&e)
+			if lost {
+				delete(m.rows, e.EventID)
+			}
+			return lost
+		})
+	}
 }
 
 // memory is an open store in memory, and its ledger. It commits each row as it is appended.
@@ -116,7 +132,8 @@ func (s *memory) Append(e record.Event) bool {
 		s.stats.Duplicates++
 	default:
 		s.stats.Stored++
-		e.Seq = int64(len(s.m.rows)) + 1
+		s.m.last++
+		e.Seq = s.m.last
 		e.Content, e.ContentParts, e.Attributes, e.LatencyMS = own(e.Content), own(e.ContentParts), own(e.Attributes), own(e.LatencyMS)
 		s.m.rows[e.EventID] = e
 		of.add(e)
@@ -330,7 +347,7 @@ func (s *memory) SetRules(ctx context.Context, digest string, text []byte) error
 }
 
 func (s *memory) LastSeq(ctx context.Context) (int64, error) {
-	return get(ctx, s, func() int64 { return int64(len(s.m.rows)) })
+	return get(ctx, s, func() int64 { return s.m.last })
 }
 
 func (s *memory) Stats() Stats {

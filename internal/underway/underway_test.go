@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,33 +22,19 @@ var (
 
 func TestRuns(t *testing.T) {
 	var u underway.Register
-	now := time.Now()
 	u.Begin(one, "x")
 	u.Begin(one, "y")
 	u.Begin(other, "z")
 	if !u.Running(one, "x") || u.Running(one, "z") || u.Running(other, "x") {
 		t.Error("a run counts as one of another session")
 	}
-	u.End(one, "x", now)
-	if u.Running(one, "x") {
-		t.Error("a run that ended counts as running")
+	u.End(one, "x")
+	u.End(one, "never begun")
+	if diff := cmp.Diff([]string{"y"}, u.Runs(one)); diff != "" {
+		t.Errorf("runs under way (-want +got):\n%s", diff)
 	}
-	for _, tt := range []struct {
-		name string
-		at   time.Time
-		want []string
-	}{
-		{"as it ends", now, []string{"y", "x"}},
-		{"while its last row may be on its way", now.Add(underway.Settles), []string{"y", "x"}},
-		{"when it has settled", now.Add(underway.Settles + 1), []string{"y"}},
-	} {
-		if diff := cmp.Diff(tt.want, u.Runs(one, tt.at)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
-	}
-	u.End(one, "never begun", now)
-	u.End(one, "y", now)
-	if got := u.Runs(one, now.Add(time.Hour)); len(got) > 0 {
+	u.End(one, "y")
+	if got := u.Runs(one); len(got) > 0 {
 		t.Errorf("runs %v, want none", got)
 	}
 }
@@ -60,14 +45,14 @@ func TestRegisterIsSafeForConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			u.Begin(one, "x")
-			u.Runs(one, time.Now())
+			u.Runs(one)
 			u.Lose()
 			u.Gaps()
-			u.End(one, "x", time.Now())
+			u.End(one, "x")
 		})
 	}
 	wg.Wait()
-	if got := u.Runs(one, time.Now().Add(time.Hour)); len(got) > 0 {
+	if got := u.Runs(one); len(got) > 0 {
 		t.Errorf("runs %v, want none", got)
 	}
 }

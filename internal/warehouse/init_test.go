@@ -78,8 +78,8 @@ func TestDefinitionsOfClustersAndViews(t *testing.T) {
 		clustered string
 		views     int
 	}{
-		"default":           {config.BigQuery{}, "PARTITION BY DATE(timestamp)\nCLUSTER BY event_type, agent, user_id\nOPTIONS", 40},
-		"clusters":          {config.BigQuery{ClusteringFields: []string{"session_id"}}, "PARTITION BY DATE(timestamp)\nCLUSTER BY session_id\nOPTIONS", 40},
+		"default":           {config.BigQuery{}, "PARTITION BY DATE(timestamp)\nCLUSTER BY event_type, agent, user_id\nOPTIONS", 41},
+		"clusters":          {config.BigQuery{ClusteringFields: []string{"session_id"}}, "PARTITION BY DATE(timestamp)\nCLUSTER BY session_id\nOPTIONS", 41},
 		"no clusters, none": {config.BigQuery{ClusteringFields: []string{}, CreateViews: new(false)}, "PARTITION BY DATE(timestamp)\nOPTIONS", 7},
 	} {
 		tt.cfg.Project, tt.cfg.Dataset = "my-project", "agents"

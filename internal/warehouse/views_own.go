@@ -104,6 +104,7 @@ func ownViews() []TypedView {
 			value("tool_name", "STRING", "content", "$.tool"), callID(),
 			value("ended_event_id", "STRING", "attributes", "$.adk.of"), value("result_digest", "STRING", "attributes", "$.adk.result"),
 		}},
+		{Suffix: "turn_closed", Columns: []contract.Column{document("closed_runs", "attributes", "$.adk.closed")}},
 		{Suffix: "entities_declared", Columns: []contract.Column{
 			value("tool_name", "STRING", "content", "$.tool"), callID(), value("started_event_id", "STRING", "attributes", "$.adk.of"), entities(),
 		}},

@@ -45,7 +45,7 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 	case safety.CodeBlocked:
 		message = fmt.Sprintf("An earlier check found that the world had changed since the approval of %s was asked.", name)
 	case safety.CodeAlreadyUsed, safety.CodeSuperseded:
-		message = fmt.Sprintf("The answer lets %s not run: %s.", name, outcome.Approval.Ended())
+		message = fmt.Sprintf("The answer does not let %s run: %s.", name, outcome.Approval.Ended())
 	case safety.CodeExpired:
 		message = fmt.Sprintf("The approval request of %s has expired.", name)
 	}

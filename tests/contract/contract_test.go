@@ -35,7 +35,9 @@ type scenario struct {
 	options []cgtest.Option
 	// stops says that the consumer of a run stops before its end.
 	stops bool
-	run   func(*testing.T, *cgtest.Harness)
+	// broken says that rows are lost.
+	broken bool
+	run    func(*testing.T, *cgtest.Harness)
 }
 
 // TestContract runs every scenario, compares its rows with the golden ones, and checks
@@ -60,9 +62,13 @@ func TestContract(t *testing.T) {
 				}
 			}
 			for _, trace := range byTrace(rows) {
-				cgtest.CheckTree(t, steps(t, trace))
+				if !sc.broken {
+					cgtest.CheckTree(t, steps(t, trace))
+				}
 			}
-			checkConserved(h, rows)
+			if !sc.broken {
+				checkConserved(h, rows)
+			}
 			checkGraphs(t, rows)
 			ct.golden(t, sc.name, rows)
 		})

@@ -26,7 +26,7 @@ func people(o *cgtest.Options) {
 		who, _ := ctx.Value(callerKey{}).(string)
 		return who, nil
 	}
-	o.Config.Guard.Tools = map[string]config.ToolSettings{"*": {Approvers: 2, Override: []string{"eva", "tom"}}}
+	o.Config.Guard.Tools = map[string]config.ToolSettings{"buy": {Approvers: 2, Override: []string{"eva", "tom"}}}
 }
 
 // shopGoesDown has no source for a check.
@@ -40,6 +40,12 @@ func shopGoesDown(o *cgtest.Options) {
 func send(t *testing.T, h *cgtest.Harness, who string, msg *genai.Content) error {
 	_, err := adktest.TryRun(context.WithValue(t.Context(), callerKey{}, who), h.Runner, cgtest.User, cgtest.SessionID, msg)
 	return err
+}
+
+// reviewedByTwo guards the inputs of the node review, which two people answer.
+func reviewedByTwo(o *cgtest.Options) {
+	people(o)
+	o.Config.Guard.Inputs = map[string]config.InputSettings{"review": {Approvers: 2}}
 }
 
 func changedAndOverridden(t *testing.T, h *cgtest.Harness) {

@@ -32,6 +32,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // scenarios are the scripts of the golden suite. Together they give cause for every
@@ -64,6 +65,7 @@ func scenarios() []scenario {
 		{name: "tool_result_rewritten", run: maskedResult},
 		{name: "tool_results_given", run: givenResults},
 		{name: "tool_results_streamed", run: streamedResults},
+		{name: "broken_turn", broken: true, run: brokenTurn},
 		{name: "tool_args_changed", run: argsChanged},
 		{name: "tool_reads_state", options: []cgtest.Option{cgtest.Replay, regional}, run: oneSearch},
 		{name: "final_response_tool", options: []cgtest.Option{recording(config.Record{FinalResponseTools: []string{"submit"}})}, run: finalResponseTool},
@@ -103,7 +105,7 @@ func scenarios() []scenario {
 		{name: "workflow", run: workflowNodes},
 		{name: "workflow_input", run: workflowInput},
 		{name: "workflow_input_guarded", options: []cgtest.Option{cgtest.FoundByNode, cgtest.GuardInputs("review")}, run: guardedInput},
-		{name: "workflow_input_of_two", options: []cgtest.Option{cgtest.FoundByNode, cgtest.GuardInputs("review"), people}, run: inputOfTwo},
+		{name: "workflow_input_of_two", options: []cgtest.Option{cgtest.FoundByNode, reviewedByTwo}, run: inputOfTwo},
 		{name: "workflow_node_error", run: workflowNodeError},
 		{name: "remote_agent", run: remoteAgent},
 		{name: "remote_agent_as_tool", run: remoteAgentAsTool},
@@ -537,4 +539,21 @@ func askInput(t *testing.T, h *cgtest.Harness) string {
 	w := &cgtest.Workflow{Harness: h}
 	w.Build()
 	return longRunning(t, h.Say("Buy a route"), workflow.WorkflowInputFunctionCallName)
+}
+
+// brokenTurn asks in a turn behind one that was broken off.
+func brokenTurn(t *testing.T, h *cgtest.Harness) {
+	quote := cgtest.FunctionNode("quote", func(agent.Context, any) (map[string]any, error) { return map[string]any{"quote": 7}, nil })
+	script := adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("It is there."),
+		adktest.Call("search", map[string]any{"query": "routes"}), adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 1}))
+	buyer, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: "buyer", Mode: llmagent.ModeSingleTurn, Model: script, Tools: h.Tools}), workflow.NodeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cgtest.ServeWorkflow(t, h, workflow.Chain(workflow.Start, quote, buyer), func(*runner.Config) {})
+	h.Say("what is there?")
+	h.Memory.Lose(func(e *record.Event) bool {
+		return e.EventType == record.NodeOutput || e.EventType == record.InvocationCompleted
+	})
+	h.Say("buy it")
 }

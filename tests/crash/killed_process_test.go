@@ -147,11 +147,11 @@ func TestKilledProcess(t *testing.T) {
 				}
 				resolve(t, h, old, happened)
 
-				// The same person asks for the same in a new conversation.
-				id, _ := h.Ask("s2")
-				h.Answer("s2", id, true)
+				// The same person asks for the same, in the conversation whose events went with the process.
+				id, _ := h.Ask(cgtest.SessionID)
+				h.Answer(cgtest.SessionID, id, true)
 				h.WantBought(1)
-				if again := h.Approvals("s2")[0]; again.State != safety.StateExecuted || again.ID == old.ID {
+				if again := h.Approvals(cgtest.SessionID)[1]; again.State != safety.StateExecuted || again.ID == old.ID {
 					t.Errorf("the new approval is %s", again.State)
 				}
 			})

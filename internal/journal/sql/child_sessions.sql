@@ -1,9 +1,9 @@
 -- name: insert_child
-INSERT INTO child_sessions (session, child, span) VALUES (?1, ?2, ?3)
+INSERT INTO child_sessions (session, child, span, call) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO NOTHING
 
 -- name: select_children
-SELECT c.app_name, c.user_id, c.session_id, n.span
+SELECT c.app_name, c.user_id, c.session_id, n.span, n.call
 FROM sessions AS s
 CROSS JOIN child_sessions AS n ON n.session = s.number
 CROSS JOIN sessions AS c ON c.number = n.child

@@ -54,7 +54,8 @@ CREATE TABLE session_agents (
 CREATE TABLE child_sessions (
   session INTEGER NOT NULL REFERENCES sessions (number),
   child   INTEGER NOT NULL REFERENCES sessions (number),
-  span    TEXT NOT NULL, -- of the call
+  span    TEXT NOT NULL, -- of the call, as its id
+  call    TEXT NOT NULL,
   PRIMARY KEY (session, child, span)
 ) STRICT, WITHOUT ROWID;
 

@@ -173,7 +173,7 @@ func TestHostileTexts(t *testing.T) {
 					a := &s.Approvals[j]
 					a.ID, a.Kind = x.next(), "confirmation"
 					a.Warnings = append(a.Warnings, corpus...)
-					a.Checks[len(a.Checks)-1].Warnings = []safety.Alert{{Entity: x.next(), Drift: safety.DriftType(x.next()), Condition: corpus[0], Before: x.next(), After: x.next(), Recommendation: x.next()}}
+					a.Checks[len(a.Checks)-1].Warnings = []safety.Alert{{Entity: x.next(), Drift: x.next(), Condition: corpus[0], Before: x.next(), After: x.next(), Recommendation: x.next()}}
 				}
 				for j := range s.Entities {
 					s.Entities[j].Type = x.next()

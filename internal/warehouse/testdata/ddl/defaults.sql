@@ -1131,6 +1131,35 @@ WHERE event_type = 'TOOL_RESULT_REWRITTEN'
 QUALIFY event_id IS NULL
   OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
 
+CREATE OR REPLACE VIEW `my-project.agents.v_turn_closed`
+OPTIONS (
+  description = "The rows TURN_CLOSED of agent_events, each once.",
+  labels = [('contextgraph_digest', '5f86c473e960f5667255a9f0a247b87f')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(attributes, '$.adk.closed') AS closed_runs,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'TURN_CLOSED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
 CREATE OR REPLACE VIEW `my-project.agents.v_entities_declared`
 OPTIONS (
   description = "The rows ENTITIES_DECLARED of agent_events, each once.",
@@ -1393,5 +1422,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'af0268b5652785df8c6c5308c1016058'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'cb0c1fc0b9e513e7bf9d994af14279ec'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
 

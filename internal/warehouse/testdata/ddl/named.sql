@@ -1131,6 +1131,35 @@ WHERE event_type = 'TOOL_RESULT_REWRITTEN'
 QUALIFY event_id IS NULL
   OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
 
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_turn_closed`
+OPTIONS (
+  description = "The rows TURN_CLOSED of events, each once.",
+  labels = [('contextgraph_digest', '9105b2d9f894b0c50448e2f8e2aa31fa')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(attributes, '$.adk.closed') AS closed_runs,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'TURN_CLOSED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_entities_declared`
 OPTIONS (
   description = "The rows ENTITIES_DECLARED of events, each once.",
@@ -1393,5 +1422,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `example.com:my-project.Agents_2.events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '20f2245a668d779a7fdd7c6611196abd'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '87b1b9d77b763e75db32838a01b1f2e6'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '1')]);
 
