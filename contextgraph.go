@@ -358,11 +358,12 @@ func (in *Instance) Flush(ctx context.Context) error {
 // Close writes the queued rows, sends BigQuery the rows that it lacks, and closes the journal,
 // within ctx. BigQuery gets three quarters of that time, or bigquery.stream.flush_timeout if ctx
 // has no deadline; the remaining rows are sent after the next start. Guarded tools deny from the
-// call on. Further calls wait for the first and return its result.
+// call on; it waits for those that run, for up to half of the time. Further calls wait for the first and return its result.
 func (in *Instance) Close(ctx context.Context) error {
 	in.closeOnce.Do(func() {
 		defer close(in.closed)
 		in.gate.Close()
+		in.waitForEffects(ctx)
 		if in.store != nil && !in.used.Load() {
 			in.log.Warn("contextgraph: nothing was recorded or guarded, because no runner got the plugins; give each runner PluginConfig: cg.PluginConfig()")
 		}
@@ -379,6 +380,16 @@ func (in *Instance) Close(ctx context.Context) error {
 	default:
 		return ctx.Err()
 	}
+}
+
+// waitForEffects waits for approved calls that run: for half of the time that ctx leaves, if it has an end.
+func (in *Instance) waitForEffects(ctx context.Context) {
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	in.gate.Wait(ctx)
 }
 
 // shut ends the parts that Open started. The journal comes last: it records the losses of the

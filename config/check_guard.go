@@ -53,6 +53,7 @@ func (c *Guard) check(p *problems) {
 		"a check cannot be valid longer than the request: write a shorter duration")
 	p.duration("guard.check_deadline", c.CheckDeadline, 0, maxLifetime)
 	p.duration("guard.check_timeout", c.CheckTimeout, 0, maxLifetime)
+	p.duration("guard.effect_timeout", c.EffectTimeout, 0, maxLifetime)
 	p.when(c.CheckDeadline > 0 && c.CheckTimeout > c.CheckDeadline, "guard.check_timeout", FormatDuration(c.CheckTimeout)+" is longer than check_deadline ("+FormatDuration(c.CheckDeadline)+")",
 		"one check cannot take longer than all together: write a shorter duration")
 	p.unit("guard.min_confidence", c.MinConfidence)

@@ -38,6 +38,7 @@ func Default() Config {
 			CheckAge:        30 * time.Second,
 			CheckTimeout:    5 * time.Second,
 			CheckDeadline:   15 * time.Second,
+			EffectTimeout:   10 * time.Minute,
 			MinConfidence:   new(0.5),
 			Drift: map[string]Drift{
 				"availability": change("unavailable", 0.95),

@@ -48,6 +48,9 @@ type Guard struct {
 	// CheckDeadline bounds the checks of one approval together. Defaults to 15s,
 	// or to CheckTimeout when that is longer.
 	CheckDeadline time.Duration `yaml:"check_deadline"`
+	// EffectTimeout bounds an approved call of a tool that code protects. Its context ends then, and not
+	// when whoever called the agent goes away. Defaults to 10m.
+	EffectTimeout time.Duration `yaml:"effect_timeout"`
 	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
 	// the check fail; 0 accepts every entity. Defaults to 0.5.
 	MinConfidence *float64 `yaml:"min_confidence"`

@@ -190,8 +190,8 @@ func TestParseFull(t *testing.T) {
 			RequestLifetime: 72 * time.Hour,
 			CheckAge:        10 * time.Second,
 			CheckTimeout:    2 * time.Second,
-			CheckDeadline:   4 * time.Second,
-			MinConfidence:   new(0.0),
+			CheckDeadline:   4 * time.Second, EffectTimeout: 6 * time.Minute,
+			MinConfidence: new(0.0),
 			Drift: map[string]config.Drift{
 				"price":  {Type: "price_changed", Severity: new(0.8), Tolerance: config.Tolerance{Percent: 5, Absolute: 0.25}},
 				"reach":  {Tolerance: config.Tolerance{Percent: 10}},
@@ -235,15 +235,15 @@ func TestParseFull(t *testing.T) {
 					"availability": {Path: "$.available", Type: entity.KindBool},
 					"status":       {Path: "$.status", LookedUp: true},
 				},
-				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:62",
+				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:63",
 			},
 			{
 				Name: "account", Tool: "get_account", Type: "Account", ValueArgs: "$.id",
 				Attributes: map[string]config.Attribute{"exists": {Path: "$.open", Type: entity.KindBool}},
-				Place:      "full.yaml:75",
+				Place:      "full.yaml:76",
 			},
-			{Name: "plan", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:76"},
-			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: config.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:77"},
+			{Name: "plan", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:77"},
+			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: config.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:78"},
 		},
 		Checkers: []config.Checker{
 			{Type: "Product", HTTP: &config.HTTP{

@@ -33,6 +33,7 @@ const (
 	CodeAlreadyUsed    = "already_used"    // the approval has permitted a call before
 	CodeOtherCall      = "other_call"      // the approval is for another call or tool
 	CodeArgsChanged    = "args_changed"    // the arguments are not those that were approved
+	CodeStateChanged   = "state_changed"   // a part of the state that the call reads is not as it was when it was asked
 	CodeInvalid        = "invalid"         // the request to the guard is not complete
 	CodeClock          = "clock"           // the clock failed or ran backwards
 	CodeStore          = "store"           // the ledger could not be read or written
@@ -423,7 +424,7 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 		return a, fmt.Errorf("safety: changing approval %s to %s: the ledger gave back approval %q in state %q", a.ID, t.To, moved.ID, moved.State)
 	}
 	moved.Args, moved.Entities, moved.Needs, moved.Gaps = a.Args, a.Entities, a.Needs, a.Gaps
-	moved.NotChosen, moved.Difference, moved.Report = a.NotChosen, a.Difference, a.Report
+	moved.NotChosen, moved.Surroundings, moved.Difference, moved.Report = a.NotChosen, a.Surroundings, a.Difference, a.Report
 	if t.Set.Report != nil {
 		moved.Report = t.Set.Report
 	}

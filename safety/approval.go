@@ -110,6 +110,8 @@ type Approval struct {
 	Fingerprint string
 	// NotChosen is the field of the snapshot. It is no part of the approved content.
 	NotChosen entity.NotChosen
+	// Surroundings are what the call could read beside its arguments.
+	Surroundings Surroundings
 	// Needs are the conditions of the policy on the Entities, by key and attribute.
 	Needs map[string]map[string]Need
 	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
@@ -195,6 +197,7 @@ func (a Approval) Clone() Approval {
 	a.Args = bytes.Clone(a.Args)
 	a.Entities = cloneEntities(a.Entities)
 	a.NotChosen = ownNotChosen(a.NotChosen)
+	a.Surroundings = a.Surroundings.clone()
 	a.Needs = maps.Clone(a.Needs)
 	for key, needs := range a.Needs {
 		a.Needs[key] = maps.Clone(needs)
@@ -218,6 +221,7 @@ func (a Approval) Clone() Approval {
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
+//	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
 //	  "costs": [{"budget_type", "budget", "limit", "seen"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
 //	  "notes": [text], absent where there is none,
@@ -229,7 +233,7 @@ func (a Approval) Clone() Approval {
 //
 // Ages are those at the time of the request. Warnings name the reasons for which the check will
 // fail: no entities, an incomplete record, an attribute that no result shows, a condition that is
-// not met or cannot be evaluated. Notes are those of the Receipt. The map belongs to the caller.
+// not met or cannot be evaluated; or that the call ends if it reads certain parts of the state. Notes are those of the Receipt. The map belongs to the caller.
 func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
@@ -271,11 +275,17 @@ func (a Approval) Shown() map[string]any {
 			}
 		}
 	}
+	if n := a.Surroundings.Unbound; n > 0 {
+		warnings = append(warnings, unboundHint(n)+" when it was asked, too many or too large to compare: a call that reads one of them is ended.")
+	}
 	out := map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
 		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
+	}
+	if len(a.Surroundings.Shown) > 0 {
+		out["state"] = a.Surroundings.shown()
 	}
 	if len(a.Costs) > 0 {
 		out["costs"] = a.shownCosts()

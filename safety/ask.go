@@ -35,6 +35,8 @@ type Request struct {
 	SpanID  string
 	// Args are the arguments of the call; see [ArgsDigest].
 	Args map[string]any
+	// Surroundings are what the call can read beside its arguments.
+	Surroundings Surroundings
 	// Declaration is a digest of how the tool is declared. The call runs only if it is the same then.
 	Declaration string
 	// Approvers is how many people have to approve, if it is more than the settings of the tool say.
@@ -115,7 +117,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical, Declaration: r.Declaration,
-		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Needs: q.needs(ctx, g.policy, required),
+		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Surroundings: r.Surroundings.clone(), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: requester, RequesterAuthenticated: authenticated, Approvers: max(g.approvers(r.Tool, authenticated), r.Approvers),
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),

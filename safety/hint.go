@@ -55,11 +55,12 @@ const (
 //
 //   - "The same call": that an equal call of the session ran, and when.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
-//   - "Rests on": up to five entities that results showed. Those that the action names come
+//   - "Rests on": up to five things: the shown keys of the state, and entities that results showed. Those that the action names come
 //     first. A condition stands in brackets behind its value. An age stands behind an entity
 //     from one minute on.
 //   - "Planned cost:": what the plan costs and may cost, where both are known.
-//   - "Not seen:": entities that no result showed, and that the record is incomplete.
+//   - "Not seen:": entities that no result showed, that the record is incomplete, and how much of the
+//     state could not be kept.
 //   - "Not met:": conditions that a value that was read does not meet.
 //   - "Not chosen:": see [Approval.NotChosen].
 //   - "Approvers needed:": how many people have to approve, from two on.
@@ -116,11 +117,12 @@ func (a Approval) restsHint() string {
 	slices.SortStableFunc(entities, func(x, y entity.Canonical) int {
 		return cmp.Compare(a.rank(x), a.rank(y))
 	})
-	items := make([]string, 0, len(entities))
+	items := a.Surroundings.hints()
+	before := len(items)
 	for _, e := range entities[:min(len(entities), maxHinted)] {
 		items = append(items, a.entityHint(e))
 	}
-	return listed(hintRests+" ", items, len(entities), maxRestsHint)
+	return listed(hintRests+" ", items, before+len(entities), maxRestsHint)
 }
 
 // rank puts first what the action names.
@@ -216,6 +218,9 @@ func (a Approval) notSeenHint() string {
 				items = append(items, word(attribute)+" of "+name)
 			}
 		}
+	}
+	if n := a.Surroundings.Unbound; n > 0 {
+		items = append(items, unboundHint(n))
 	}
 	text := listed(hintNotSeen+" ", items, len(items), maxNotSeenHint)
 	if denied {

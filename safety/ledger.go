@@ -30,7 +30,7 @@ var (
 // nothing. Methods are called concurrently, and from several processes if the store allows it. An
 // Approval that goes in or comes out shares no memory with the stored one.
 //
-// The long parts of an approval are Args, Entities, NotChosen, Needs, Gaps, Difference and Report.
+// The long parts of an approval are Args, Entities, NotChosen, Surroundings, Needs, Gaps, Difference and Report.
 // Attach and Transition never decide by them, so an implementation need not read them there.
 //
 // Package internal/store/storetest has the tests of an implementation.

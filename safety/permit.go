@@ -28,6 +28,9 @@ type Execution struct {
 	RunID string
 	// Args must have the digest of the arguments that were approved.
 	Args map[string]any
+	// Changed says in a sentence which shown part of the [Surroundings] is not as it was when the
+	// approval was asked; "" for none.
+	Changed string
 	// Declaration must be that of the approval.
 	Declaration string
 	// AtOnce says that the caller consumes the permit right after the check, or never. The ledger
@@ -56,6 +59,7 @@ type Permit struct {
 	// executing; nil for a permit that the ledger knows.
 	unrecorded *Transition
 	stage      atomic.Int32
+	untold     atomic.Bool
 }
 
 // The stages of a permit.
@@ -154,6 +158,10 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeArgsChanged, nil, "The arguments of %s are not those that were approved.", e.Tool)
 	case e.Declaration != a.Declaration:
 		return no(CodeToolChanged, nil, "%s is declared otherwise now than when the approval was asked for, so it may do something else.", e.Tool)
+	}
+	if e.Changed != "" {
+		_, err = g.move(ctx, a, Transition{To: StateBlocked, Actor: e.RunID, Run: e.RunID, Note: CodeStateChanged + ": " + oneLine(e.Changed)}, nil)
+		return no(CodeStateChanged, err, "%s", e.Changed)
 	}
 	now, err := g.now()
 	switch {
@@ -294,6 +302,16 @@ func (p *Permit) abandonConsumed(ctx context.Context) {
 	_, _ = p.guard.move(ctx, Approval{ID: p.call.ApprovalID, State: StateExecuting}, t, nil)
 }
 
+// Untold says that nobody was there any more to take the result of the effect. [Permit.Done] records it.
+func (p *Permit) Untold() {
+	if p != nil {
+		p.untold.Store(true)
+	}
+}
+
+// untoldNote begins the note of an effect whose result nobody took.
+const untoldNote = "it ran; the agent was not told"
+
 // Done records how the effect ended: executed if effect is nil, else failed, with its
 // text in the history. It is for after a successful Consume, once; after an error it
 // may be called again. It is recorded even if ctx has ended.
@@ -313,6 +331,9 @@ func (p *Permit) Done(ctx context.Context, effect error) (err error) {
 	t := Transition{To: StateExecuted, Actor: p.call.RunID, Run: p.call.RunID, RequireNonce: p.nonce}
 	if effect != nil {
 		t.To, t.Note = StateFailed, oneLine(effect.Error())
+	}
+	if p.untold.Load() {
+		t.Note = strings.TrimSuffix(untoldNote+": "+t.Note, ": ")
 	}
 	_, err = p.guard.move(ctx, Approval{ID: p.call.ApprovalID, State: StateExecuting}, t, nil)
 	return err

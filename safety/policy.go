@@ -130,7 +130,7 @@ func (b rulebook) settings(tool string) config.ToolSettings {
 // SelfApproval: who may approve is up to the process that gets the answer, as its Authorizer is.
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
-	g.Mode, g.Unguarded, g.SelfApproval = "", "", false
+	g.Mode, g.Unguarded, g.SelfApproval, g.EffectTimeout = "", "", false, 0
 	g.Listed = slices.Sorted(slices.Values(g.Listed))
 	g.Drift = b.normalRules("")
 	g.Types = make(map[string]config.TypePolicy)

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
@@ -133,12 +134,7 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 			return nil, err
 		}
 	}
-	state := make(map[string]any)
-	for _, key := range l.Reads {
-		if value, err := ctx.State().Get(key); err == nil {
-			state[key] = value
-		}
-	}
+	state := l.read(ctx)
 	s := r.place.scopeOf(args, state, artifact)
 	if c != nil {
 		s["answer"] = c.Payload
@@ -165,6 +161,38 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 		}
 	}
 	return result, nil
+}
+
+// read returns what a call reads of the state. An error is no value.
+func (l *look) read(ctx agent.Context) map[string]any {
+	state := make(map[string]any)
+	var from session.ReadonlyState = ctx.State()
+	switch l.Reading {
+	case "all":
+		maps.Insert(state, ctx.State().All())
+		return state
+	case "readonly":
+		from = ctx.ReadonlyState()
+	case "derived":
+		derived, cancel := ctx.WithAgentCancel()
+		defer cancel()
+		from = derived.WithDelta(&agent.CommonContextDelta{}).WithICDelta(nil).Session().State()
+	}
+	get := func() {
+		for _, key := range l.Reads {
+			if value, err := from.Get(key); err == nil {
+				state[key] = value
+			}
+		}
+	}
+	if l.Reading != "aside" {
+		get()
+		return state
+	}
+	var aside sync.WaitGroup
+	aside.Go(get)
+	aside.Wait()
+	return state
 }
 
 // declare declares what a tool says that it declares.

@@ -100,7 +100,10 @@ type look struct {
 	Agents []string       `yaml:"agents"` // the agents that the call runs, one after the other
 	Runs   []string       `yaml:"runs"`   // tools that the call calls by itself, with its own arguments
 	Reads  []string       `yaml:"reads"`  // keys of the state that the call reads, for =state.KEY
-	Loads  string         `yaml:"loads"`  // the argument that names an artifact; =artifact is its text
+	// Reading is how the call reads them where that is not State().Get: all, readonly, derived (by a
+	// context made from its own), aside (in another goroutine).
+	Reading string `yaml:"reading"`
+	Loads   string `yaml:"loads"` // the argument that names an artifact; =artifact is its text
 	// Declares are things that the tool declares with RecordEntity.
 	Declares []declared `yaml:"declares"`
 	// Text answers JSON as one text, Streams answers in chunks, LongRunning ends later.

@@ -18,7 +18,7 @@ import (
 // approvalRow is an approval with its lists as JSON.
 type approvalRow struct {
 	safety.Approval
-	entities, receipt, gaps, notChosen, difference, consents []byte
+	entities, receipt, gaps, notChosen, surroundings, difference, consents []byte
 }
 
 func encodeApproval(a safety.Approval) (*approvalRow, error) {
@@ -37,6 +37,9 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 	}
 	if r.notChosen, err = json.Marshal(a.NotChosen); err != nil {
 		return nil, fmt.Errorf("not chosen: %w", err)
+	}
+	if r.surroundings, err = json.Marshal(a.Surroundings); err != nil {
+		return nil, fmt.Errorf("surroundings: %w", err)
 	}
 	if r.consents, err = encodeConsents(a); err != nil {
 		return nil, err
@@ -101,6 +104,7 @@ func (r *approvalRow) bind(b *binder, session int64) {
 	b.integer(int64(r.Approvers))
 	b.text(r.Declaration)
 	b.integer(session)
+	b.json(r.surroundings)
 }
 
 // bindUpdate sets the parameters of update_approval.
@@ -178,7 +182,7 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		RequesterAuthenticated: stmt.ColumnBool(38),
 	}
 	var entities []approvalEntity
-	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 36: &a.Difference, 37: &a.NotChosen, 40: &a.Consents} {
+	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 36: &a.Difference, 37: &a.NotChosen, 40: &a.Consents, 44: &a.Surroundings} {
 		if stmt.ColumnIsNull(col) {
 			continue // left out, or there is none
 		}

@@ -19,7 +19,7 @@ import (
 const applicationID = 0x6378676a
 
 // schemaVersion is the version of a journal file. Every change of sql/schema.sql raises it.
-const schemaVersion = 17
+const schemaVersion = 18
 
 //go:embed sql/schema.sql
 var schemaSQL string

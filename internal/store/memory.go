@@ -449,6 +449,6 @@ func (m *Memory) list(q safety.Query) (list []safety.Approval) {
 // bare returns an approval without what a method need not return, so that nobody relies on more.
 func bare(a safety.Approval) safety.Approval {
 	a.Args, a.Entities, a.Needs, a.Gaps, a.Report = nil, nil, nil, nil, nil
-	a.NotChosen, a.Difference = entity.NotChosen{}, safety.Difference{}
+	a.NotChosen, a.Surroundings, a.Difference = entity.NotChosen{}, safety.Surroundings{}, safety.Difference{}
 	return a
 }

@@ -113,20 +113,21 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 }
 
 // ask records the approval. The rules for asking again are only for enforced ones.
-func (g *Gate) ask(ctx context.Context, r *run, c *call, args map[string]any, enforced bool) (safety.Approval, error) {
+func (g *Gate) ask(tctx agent.Context, r *run, c *call, args map[string]any, enforced bool) (safety.Approval, error) {
 	switch {
 	case c == nil:
 		return safety.Approval{}, errNotRecorded
 	case g.guard == nil:
 		return safety.Approval{}, errors.New("no guard is configured")
 	}
-	ctx, cancel := r.Detach(ctx, askTimeout)
+	ctx, cancel := r.Detach(tctx, askTimeout)
 	defer cancel()
 	request := g.requestOf(r, c, args)
 	if request.Answer == "" {
 		return safety.Approval{}, errors.New("no answer of a model is on record that asked for this call")
 	}
 	request.Chained = enforced
+	request.Surroundings = g.surroundings(tctx, ctx, c)
 	return g.guard.Ask(ctx, request)
 }
 

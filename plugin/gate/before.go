@@ -141,10 +141,11 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	}
 	pctx, cancel := r.Detach(ctx, answerTimeout)
 	defer cancel()
+	c.was = outcome.Approval.Surroundings
 	permit, report, err := g.guard.Permit(pctx, safety.Execution{
 		Session: r.Session, ApprovalID: outcome.Approval.ID, CallID: c.ID, Tool: c.Name, Agent: c.Agent, RunID: r.ID, Args: args,
-		Declaration: g.declared(c.Tool),
-		AtOnce:      !c.inner, // else Protect consumes the permit, and callbacks of the agent run before
+		Changed: g.shownChanged(ctx, c.was), Declaration: g.declared(c.Tool),
+		AtOnce: !c.inner, // else Protect consumes the permit, and callbacks of the agent run before
 	})
 	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval, permit.Overridden())
 	if permit.Overridden() {

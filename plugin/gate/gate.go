@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"slices"
@@ -73,6 +74,9 @@ type Gate struct {
 	locks  sessionLocks
 	panics atomic.Uint64
 	closed atomic.Bool
+	// effects counts protected tools that run, for at most effectTimeout.
+	effects       atomic.Int64
+	effectTimeout time.Duration
 
 	mu        sync.Mutex
 	protected map[string]bool
@@ -92,6 +96,9 @@ func New(cfg Config) (*Gate, error) {
 		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named),
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
+	}
+	if g.effectTimeout = cfg.Settings.EffectTimeout; g.effectTimeout == 0 {
+		g.effectTimeout = config.Config{}.WithDefaults().Guard.EffectTimeout
 	}
 	for _, name := range cfg.Covered {
 		g.covered[name] = true
@@ -129,6 +136,18 @@ const knownQuestions = 1000
 
 // Close makes the gate deny every guarded tool and every guarded input from now on.
 func (g *Gate) Close() { g.closed.Store(true) }
+
+// Wait waits until no protected tool runs, within ctx.
+func (g *Gate) Wait(ctx context.Context) {
+	for g.effects.Load() > 0 {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			g.log.Error("contextgraph: an approved call still runs; its approval stays in doubt until a person resolves it")
+			return
+		}
+	}
+}
 
 // Stats counts what a Gate did since it was made.
 type Stats struct {

@@ -4,12 +4,8 @@
 package gate
 
 import (
-	"context"
-	"encoding/json"
-
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
-	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -22,41 +18,6 @@ type permitKey struct{}
 type consumed struct {
 	permit *safety.Permit
 	call   *session.EventActions
-}
-
-// permitted is the context of a protected tool while it runs. Its methods are those of the context
-// of the call, with a copy of the answer that nobody else can change. Contexts derived from it by
-// Go's package context, or by WithAgentCancel, know the permit too.
-type permitted struct {
-	agent.Context
-	consumed consumed
-	answer   *toolconfirmation.ToolConfirmation
-}
-
-// ToolConfirmation implements [agent.Context].
-func (c *permitted) ToolConfirmation() *toolconfirmation.ToolConfirmation { return c.answer }
-
-// Value implements [context.Context].
-func (c *permitted) Value(key any) any {
-	if key == (permitKey{}) {
-		return c.consumed
-	}
-	return c.Context.Value(key)
-}
-
-// WithAgentCancel implements [agent.Context].
-func (c *permitted) WithAgentCancel() (agent.Context, context.CancelFunc) {
-	derived, cancel := c.Context.WithAgentCancel()
-	return &permitted{Context: derived, consumed: c.consumed, answer: c.answer}, cancel
-}
-
-// withPermit returns the context for the tool, with the permit that c consumed.
-func withPermit(ctx agent.Context, c *call) agent.Context {
-	answer := new(toolconfirmation.ToolConfirmation)
-	if json.Unmarshal(c.answer, answer) != nil {
-		answer.Confirmed = false
-	}
-	return &permitted{Context: ctx, consumed: consumed{permit: c.permit, call: ctx.Actions()}, answer: answer}
 }
 
 // Preconditions returns the revisions that a check saw, if the call of ctx consumed the permit of

@@ -140,12 +140,15 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	if c == nil {
 		return refusal, err
 	}
-	// If the tool panics its approval stays in doubt: nobody knows whether the
-	// effect took place.
 	defer c.unlock()
-	result, err := p.run.Run(withPermit(ctx, c), frozen)
-	c.running.Store(false)
-	p.gate.finishPermit(ctx, c, err)
+	var result map[string]any
+	refusal, err = p.gate.carryOut(ctx, c, nil, func(ctx agent.Context, _ func(string, error) bool) (err error) {
+		result, err = p.run.Run(ctx, frozen)
+		return err
+	})
+	if refusal != nil {
+		return refusal, nil
+	}
 	return result, err
 }
 

@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,24 +71,32 @@ func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[strin
 			yield("", err)
 			return
 		}
-		// If the tool panics its approval stays in doubt, as with Run.
 		defer c.unlock()
 		var text strings.Builder
 		left := false
-		for chunk, cerr := range p.stream.RunStream(withPermit(ctx, c), frozen) {
-			if text.WriteString(chunk); cerr != nil {
-				err = cerr
-			}
-			if left = !yield(chunk, cerr); left {
-				break
-			}
+		take := func(chunk string, err error) bool {
+			text.WriteString(chunk)
+			left = left || !yield(chunk, err)
+			return !left || ctx.Err() != nil // the effect goes on without a caller
 		}
-		c.running.Store(false)
-		if left && err == nil {
-			err = errStreamLeft
+		ended, err := g.carryOut(ctx, c, take, func(ctx agent.Context, hand func(string, error) bool) (err error) {
+			for chunk, cerr := range p.stream.RunStream(ctx, frozen) {
+				if cerr != nil {
+					err = cerr
+				}
+				if !hand(chunk, cerr) {
+					return cmp.Or(err, errStreamLeft)
+				}
+			}
+			return err
+		})
+		result := map[string]any{"result": text.String()}
+		if ended != nil {
+			result = map[string]any{"error": refusalText(ended)} // which ADK makes the response
 		}
-		g.finishPermit(ctx, c, err)
-		refusal, _ = g.toolEnds(ctx, p, frozen, map[string]any{"result": text.String()}, err)
+		if refusal, _ = g.toolEnds(ctx, p, frozen, result, err); refusal == nil {
+			refusal = ended
+		}
 		if refusal != nil && !left {
 			yield("", errors.New(refusalText(refusal)))
 		}

@@ -21,6 +21,7 @@ const (
 	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
 	CodeSameID      = "same_id"      // another call of the same answer of the model has its id
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
+	CodeInDoubt     = "in_doubt"     // the call began, and nobody knows how it ended
 )
 
 // refusalOf returns the refusal of a tool or an input by name. Its answer was not accepted.

@@ -86,7 +86,7 @@ func (o *observed) Run(ctx agent.Context, args any) (map[string]any, error) {
 	if r, recorded := o.gate.rec.LookupCall(ctx); recorded != nil {
 		if c := o.gate.known(r, recorded); c != nil && c.replay != "" {
 			own := o.gate.of(r)
-			ctx = &observedContext{Context: ctx, read: func(key string, v any) { o.gate.noteRead(own, c, key, v) }}
+			ctx = &observedContext{Context: ctx, read: func(key string, v any, _ bool) error { o.gate.noteRead(own, c, key, v); return nil }}
 		}
 	}
 	return o.inner.Run(ctx, args)
@@ -117,20 +117,35 @@ func (g *Gate) noteRead(r *run, c *call, key string, v any) {
 // observedContext is a tool's context that tells of each key of the state that is read.
 type observedContext struct {
 	agent.Context
-	read func(key string, v any)
+	read reader
 }
 
+// reader is called with each key that is read, its value, and whether it is there. An error ends the read.
+type reader func(key string, v any, there bool) error
+
 // State implements [agent.Context].
-func (c *observedContext) State() session.State { return &observedState{c.Context.State(), c.read} }
+func (c *observedContext) State() session.State {
+	return &observedState{State: c.Context.State(), read: c.read}
+}
 
 // ReadonlyState implements [agent.ReadonlyContext].
 func (c *observedContext) ReadonlyState() session.ReadonlyState {
 	return &observedReadonly{c.Context.ReadonlyState(), c.read}
 }
 
+// observedState is a state whose reads are told. wrote, if it is not nil, is told of each key that is set.
 type observedState struct {
 	session.State
-	read func(key string, v any)
+	read  reader
+	wrote func(key string)
+}
+
+// Set implements [session.State].
+func (s *observedState) Set(key string, v any) error {
+	if s.wrote != nil {
+		s.wrote(key)
+	}
+	return s.State.Set(key, v)
 }
 
 // Get implements [session.State].
@@ -141,7 +156,7 @@ func (s *observedState) All() iter.Seq2[string, any] { return readAll(s.State, s
 
 type observedReadonly struct {
 	session.ReadonlyState
-	read func(key string, v any)
+	read reader
 }
 
 // Get implements [session.ReadonlyState].
@@ -152,22 +167,20 @@ func (s *observedReadonly) Get(key string) (any, error) {
 // All implements [session.ReadonlyState].
 func (s *observedReadonly) All() iter.Seq2[string, any] { return readAll(s.ReadonlyState, s.read) }
 
-func readKey(s session.ReadonlyState, key string, read func(string, any)) (any, error) {
+func readKey(s session.ReadonlyState, key string, read reader) (any, error) {
 	v, err := s.Get(key)
-	switch {
-	case err == nil:
-		read(key, v)
-	case errors.Is(err, session.ErrStateKeyNotExist):
-		read(key, nil)
+	if err == nil || errors.Is(err, session.ErrStateKeyNotExist) {
+		if err := read(key, v, err == nil); err != nil {
+			return nil, err
+		}
 	}
 	return v, err
 }
 
-func readAll(s session.ReadonlyState, read func(string, any)) iter.Seq2[string, any] {
+func readAll(s session.ReadonlyState, read reader) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for k, v := range s.All() {
-			read(k, v)
-			if !yield(k, v) {
+			if read(k, v, true) != nil || !yield(k, v) {
 				return
 			}
 		}

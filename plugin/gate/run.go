@@ -58,6 +58,8 @@ type call struct {
 	// approval is the one that the call asked for.
 	approval safety.Approval
 	permit   *safety.Permit
+	// was is what the call could read when it asked.
+	was safety.Surroundings
 	// refused says why the call did not run. refusal is the form that the model is told.
 	refused string
 	refusal *safety.Refusal

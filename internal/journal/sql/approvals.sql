@@ -5,11 +5,11 @@ INSERT INTO approvals (
   args_digest, args, entities, fingerprint, policy_version, receipt, gaps, replaces, chain,
   difference, requester, requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
   permit_expires_at, verdict, report, updated_at, consents, change, overridden, not_chosen,
-  requester_authenticated, approvers, declaration, session
+  requester_authenticated, approvers, declaration, session, surroundings
 ) VALUES (
   ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
   ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34,
-  ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45
+  ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46
 )
 
 -- name: select_approvals
@@ -23,7 +23,8 @@ SELECT id, app_name, user_id, session_id, confirmation_id, call_id, tool, agent,
   requested_at, expires_at, state, approver, decided_at, permit_nonce, permit_run,
   permit_expires_at, verdict, CASE WHEN ?8 THEN NULL ELSE report END, updated_at, replaces, chain,
   CASE WHEN ?8 THEN NULL ELSE difference END, CASE WHEN ?8 THEN NULL ELSE not_chosen END,
-  requester_authenticated, approvers, consents, change, overridden, declaration
+  requester_authenticated, approvers, consents, change, overridden, declaration,
+  CASE WHEN ?8 THEN NULL ELSE surroundings END
 FROM approvals
 WHERE number IN (
   SELECT a.number FROM approvals AS a WHERE ?4 <> '' AND a.id = ?4

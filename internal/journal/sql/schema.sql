@@ -139,7 +139,7 @@ CREATE TABLE rules (
 -- Approvals. Retention never removes them.
 
 -- One row per request for approval. What is known at the time of the request is never changed.
--- args, entities, receipt, gaps, not_chosen, difference, consents and report are JSON.
+-- args, entities, receipt, gaps, not_chosen, surroundings, difference, consents and report are JSON.
 CREATE TABLE approvals (
   number                  INTEGER PRIMARY KEY,
   id                      TEXT NOT NULL UNIQUE,
@@ -163,6 +163,7 @@ CREATE TABLE approvals (
   declaration             TEXT NOT NULL,    -- a digest of how the tool was declared
   entities                TEXT NOT NULL,
   not_chosen              TEXT NOT NULL,    -- what was there to choose and was not chosen
+  surroundings            TEXT NOT NULL,    -- digests of what the call could read beside its arguments
   fingerprint             TEXT NOT NULL,
   policy_version          TEXT NOT NULL,
   receipt                 TEXT NOT NULL,

@@ -43,7 +43,10 @@ func Pending(n int) safety.Approval {
 		Needs:   map[string]map[string]safety.Need{es[0].Key: {"price": {Condition: "at most $30,000", Problem: "it is $40,000"}}},
 		Receipt: record.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
 		NotChosen: entity.NotChosen{Total: 7, Entities: []entity.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
-		Replaces:  fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
+		Surroundings: safety.Surroundings{
+			State: map[string]string{"cluster": "d1"}, Artifacts: map[string]string{"plan.txt": "d2"}, Shown: map[string]string{"cluster": "test"}, Unbound: 2,
+		},
+		Replaces: fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
 			Since: start, Omitted: 3, Arguments: []safety.ValueDifference{{Name: "n", Was: "1"}},
 			Entities: []safety.EntityDifference{{Type: "Product", Value: "Strava", Change: "changed", Attributes: []safety.ValueDifference{{Name: "price", Was: "$1", Now: "$2"}}}},
 		},
@@ -60,7 +63,7 @@ func returned(t *testing.T, what string, want, got safety.Approval) {
 		want.Args = nil
 	}
 	if len(got.Entities) == 0 {
-		want.Entities, want.NotChosen = nil, entity.NotChosen{}
+		want.Entities, want.NotChosen, want.Surroundings = nil, entity.NotChosen{}, safety.Surroundings{}
 	}
 	if len(got.Needs) == 0 {
 		want.Needs = nil
@@ -240,6 +243,7 @@ func testIsolation(t *testing.T, one, _ store.Store) {
 		a.Entities[0].Attributes["price"] = entity.Text("spoilt")
 		a.Entities[0].Seen[0].Attributes["price"] = entity.Text("spoilt")
 		a.NotChosen.Entities[0].Seen["price"] = entity.Text("spoilt")
+		a.Surroundings.State["cluster"] = "spoilt"
 	}
 	spoil(a)
 	for range 2 {
