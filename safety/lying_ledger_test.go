@@ -265,3 +265,20 @@ func TestAttach(t *testing.T) {
 		}
 	}
 }
+
+// Only a pending approval with an id is new.
+func TestCheckNew(t *testing.T) {
+	for name, test := range map[string]struct {
+		a  safety.Approval
+		ok bool
+	}{
+		"pending":       {safety.Approval{ID: "a", State: safety.StatePending}, true},
+		"without an id": {safety.Approval{State: safety.StatePending}, false},
+		"approved":      {safety.Approval{ID: "a", State: safety.StateApproved}, false},
+	} {
+		err := test.a.CheckNew()
+		if (err == nil) != test.ok || !test.ok && !errors.Is(err, safety.ErrConflict) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
