@@ -42,8 +42,8 @@ type Selection struct {
 //
 // A reading is superseded by a later one of the same attribute only if the call that gave it began after the
 // first was recorded, and either the deciding request shows the later one, or it does not show the first, and
-// shows the output of a step whose own request showed the later one. All others count. What was given to a
-// model by anybody but a tool counts, and supersedes nothing.
+// shows the output of a step, and the request of that step showed the later one. All others count. Values that
+// somebody other than a tool gave to a model count, and supersede nothing.
 func (s *Session) Select(d record.Decision, turns ...string) Selection {
 	return s.selected(d, turns, nil)
 }

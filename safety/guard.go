@@ -60,8 +60,8 @@ type GuardConfig struct {
 	// Checkers has the checker of each entity type. An entity of a type without
 	// one fails its check.
 	Checkers map[string]Checker
-	// Policy says what counts as a change, and what has to be checked. What it leaves out has its
-	// default, and so has the zero Policy.
+	// Policy says what counts as a change, and what has to be checked. A key that it leaves out has
+	// its default. So the zero Policy is all defaults.
 	Policy config.Guard
 	// Identity says who asks and who answers. It is optional. Without one, the requester is the
 	// user of the session, and nothing authenticates them. With one, an answer without an

@@ -70,7 +70,7 @@ func (o *outbox) Release(ctx context.Context, owner string) error {
 	})
 }
 
-// Advance implements [store.Outbox]. What names the row of a letter is read from the row.
+// Advance implements [store.Outbox]. The event id, session and type of a letter are read from its row.
 func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []store.DeadLetter) error {
 	dead = slices.Clone(dead) // the writer may still use them when ctx has ended
 	return o.write(ctx, fmt.Sprintf("advance %s to row %d", o.name, to), func(conn *sqlite.Conn) error {

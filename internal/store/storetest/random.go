@@ -19,7 +19,7 @@ import (
 )
 
 // Compare does random work over two handles of a store, and the same over two of a [store.Memory], which have to say
-// the same. open is that of [Run]. What one handle has appended is committed before the other one works.
+// the same. open is that of [Run]. The rows of one handle are committed before the other one works.
 func Compare(t *testing.T, open func(t *testing.T) func() store.Store) {
 	for seed := range testsize.Seeds(t, 12, 400) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
