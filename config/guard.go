@@ -32,8 +32,9 @@ type Guard struct {
 	// with [ModeObserve]. Defaults to none.
 	Inputs map[string]InputSettings `yaml:"inputs" env:"add"`
 	// SelfApproval lets whoever asked for an approval give it, if the Authorizer or the Identity of
-	// the program names them. Without both it changes nothing: the user of the session,
-	// whom nothing authenticates, asks and approves. Defaults to false.
+	// the program names them. Without both it changes nothing: nothing authenticates the user of the
+	// session, who asks and approves. With an Identity, a request of somebody whom it does not name needs
+	// two different people; SelfApproval lifts that too. Defaults to false.
 	SelfApproval bool `yaml:"self_approval"`
 	// RequestLifetime is how long a request waits for its answer before it
 	// expires. Defaults to 7d.
