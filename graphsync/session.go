@@ -247,9 +247,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 	return nil
 }
 
-// readAs ties a rewritten result to the result of the call: models read it in the rewritten form. The entities that
-// the tool declared were read with it. Neither form takes alternatives out: nobody knows what of them the model saw. The values
-// that a refusal told stay those of the refusal.
+// readAs ties a rewritten result to the result of the call: models read it in the rewritten form. The entities
+// that the tool declared were read with it. Neither form takes alternatives out: nobody knows which of them the
+// model saw. The values that a refusal told stay those of the refusal.
 func (s *Session) readAs(r *result, attrs *schema.Attributes) {
 	of := s.resultIn(attrs.ADK.Of)
 	if of == nil || of == r {

@@ -17,8 +17,8 @@ import (
 )
 
 // permitted is the context of a protected tool while it runs. It lives as long as the effect may, and
-// not as long as its caller. State and artifacts that it hands out are compared with the approval. The answer is a copy that nobody else can change. All of this holds for the contexts that
-// are made from it.
+// not as long as its caller. State and artifacts that it hands out are compared with the approval. The
+// answer is a copy that nobody else can change. All of this holds for the contexts that are made from it.
 type permitted struct {
 	agent.Context
 	life     context.Context
