@@ -21,6 +21,8 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
 	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
@@ -180,14 +182,6 @@ func rambler(t *testing.T, h *cgtest.Harness) {
 		return llmagent.Config{
 			Name: name, Description: name, Model: ramblingModel{name},
 			Tools: []tool.Tool{cgtest.NewTool(t, "search", rambleSearch), cgtest.NewTool(t, "buy", rambleBuy)},
-			AfterToolCallbacks: []llmagent.AfterToolCallback{
-				func(ctx agent.Context, _ tool.Tool, _, result map[string]any, _ error) (map[string]any, error) {
-					if run := ctx.Value(rambleKey{}).(*ramblingRun); !run.auto {
-						run.r.notes <- note{run: run, agent: name, kind: "tool", result: result}
-					}
-					return nil, nil
-				},
-			},
 			AfterAgentCallbacks: []agent.AfterAgentCallback{
 				func(ctx agent.Context) (*genai.Content, error) {
 					if run := ctx.Value(rambleKey{}).(*ramblingRun); !run.auto {
@@ -206,7 +200,32 @@ func rambler(t *testing.T, h *cgtest.Harness) {
 	}
 	cfg := config("root")
 	cfg.SubAgents = []agent.Agent{both}
-	h.Serve(cgtest.NewAgent(t, cfg))
+	h.ServeWith(cgtest.NewAgent(t, cfg), func(c *runner.Config) {
+		c.PluginConfig.Plugins[0] = notingTools(t, c.PluginConfig.Plugins[0])
+	})
+}
+
+// notingTools notes the end of each tool when the plugin has recorded it. A callback of an agent would miss the end of
+// a call that the plugin refuses: ADK does not ask the agent then. So the second of two agents asks in vain, if both
+// ask for what a blocked request asked for.
+func notingTools(t *testing.T, p *plugin.Plugin) *plugin.Plugin {
+	return cgtest.NewPlugin(t, plugin.Config{
+		Name: p.Name(), OnUserMessageCallback: p.OnUserMessageCallback(), OnEventCallback: p.OnEventCallback(),
+		BeforeRunCallback: p.BeforeRunCallback(), AfterRunCallback: p.AfterRunCallback(),
+		BeforeAgentCallback: p.BeforeAgentCallback(), AfterAgentCallback: p.AfterAgentCallback(),
+		BeforeModelCallback: p.BeforeModelCallback(), AfterModelCallback: p.AfterModelCallback(), OnModelErrorCallback: p.OnModelErrorCallback(),
+		BeforeToolCallback: p.BeforeToolCallback(), OnToolErrorCallback: p.OnToolErrorCallback(), CloseFunc: p.Close,
+		AfterToolCallback: func(ctx agent.Context, called tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
+			changed, err := p.AfterToolCallback()(ctx, called, args, result, err)
+			if changed != nil {
+				result = changed
+			}
+			if run := ctx.Value(rambleKey{}).(*ramblingRun); !run.auto {
+				run.r.notes <- note{run: run, agent: ctx.AgentName(), kind: "tool", result: result}
+			}
+			return changed, err
+		},
+	})
 }
 
 func (r *ramble) say(format string, args ...any) {
