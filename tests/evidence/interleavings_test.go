@@ -160,6 +160,8 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 		}
 	}
 	switch {
+	case ran && slices.ContainsFunc(r.repeats(a), func(later *ask) bool { return later.before >= 0 }):
+		r.t.Errorf("seed of %s: %s was bought although its agent asked for the same again, and only the later request counts", r.session, a.thing)
 	case ran:
 		// An agent also knows what its earlier calls were shown, of which the prompt may hold no
 		// more than the answer, and a delegate what the one had read who handed over to it.
@@ -178,11 +180,21 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 	return ran, must
 }
 
-// must reports whether nothing speaks against a purchase: the prompt shows the thing, and
-// all that the session showed before is what is now. What only came up afterwards is
-// checked as well.
+// repeats returns the purchases of the same thing that the same agent asked for later.
+func (r *ramble) repeats(a *ask) (later []*ask) {
+	for _, other := range r.asks[slices.Index(r.asks, a)+1:] {
+		if other.agent == a.agent && other.thing == a.thing {
+			later = append(later, other)
+		}
+	}
+	return later
+}
+
+// must reports whether nothing speaks against a purchase: the prompt shows the thing, nobody
+// asked for the same again, and all that the session showed before is what is now. What only
+// came up afterwards is checked as well.
 func (r *ramble) must(a *ask, alone bool) bool {
-	if _, seen := a.shown[a.thing]; !seen || !alone || a.before < 0 {
+	if _, seen := a.shown[a.thing]; !seen || !alone || a.before < 0 || len(r.repeats(a)) > 0 {
 		return false
 	}
 	known := map[string]bool{}
