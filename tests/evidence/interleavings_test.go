@@ -160,7 +160,7 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 		}
 	}
 	switch {
-	case ran && slices.ContainsFunc(r.repeats(a), func(later *ask) bool { return later.before >= 0 }):
+	case ran && r.repeated(a):
 		r.t.Errorf("seed of %s: %s was bought although its agent asked for the same again, and only the later request counts", r.session, a.thing)
 	case ran:
 		// An agent also knows what its earlier calls were shown, of which the prompt may hold no
@@ -180,21 +180,18 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 	return ran, must
 }
 
-// repeats returns the purchases of the same thing that the same agent asked for later.
-func (r *ramble) repeats(a *ask) (later []*ask) {
-	for _, other := range r.asks[slices.Index(r.asks, a)+1:] {
-		if other.agent == a.agent && other.thing == a.thing {
-			later = append(later, other)
-		}
-	}
-	return later
+// repeated reports whether the same agent asked for the same thing later.
+func (r *ramble) repeated(a *ask) bool {
+	return slices.ContainsFunc(r.asks, func(other *ask) bool {
+		return other.agent == a.agent && other.thing == a.thing && other.place > a.place
+	})
 }
 
 // must reports whether nothing speaks against a purchase: the prompt shows the thing, nobody
 // asked for the same again, and all that the session showed before is what is now. What only
 // came up afterwards is checked as well.
 func (r *ramble) must(a *ask, alone bool) bool {
-	if _, seen := a.shown[a.thing]; !seen || !alone || a.before < 0 || len(r.repeats(a)) > 0 {
+	if _, seen := a.shown[a.thing]; !seen || !alone || r.repeated(a) {
 		return false
 	}
 	known := map[string]bool{}
