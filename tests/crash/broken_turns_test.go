@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
@@ -170,6 +171,12 @@ func TestBrokenTurns(t *testing.T) {
 			brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`, second: []*model.LLMResponse{buying()}}, why: "nothing_read",
 		},
 		"all but its first row is lost": {brokenTurn: brokenTurn{lost: `run_seq > 1`}, bought: 1},
+		"it read nothing, and the row that closes it waits": {
+			brokenTurn: brokenTurn{first: []*model.LLMResponse{adktest.Text("Hello.")}, lost: `run_seq > 1`, options: []cgtest.Option{func(o *cgtest.Options) {
+				o.Config.Journal.CommitInterval = time.Second
+			}}},
+			bought: 1,
+		},
 		"what only that turn saw stays": {
 			brokenTurn: brokenTurn{first: []*model.LLMResponse{looking("extra"), adktest.Text("Well.")}}, bought: 1,
 		},
