@@ -252,7 +252,7 @@ func (s *shop) buy(answers ...*model.LLMResponse) string {
 		return fmt.Sprint("nobody is asked: ", adktest.Responses(events, "buy"))
 	}
 	got := s.Answer(cgtest.SessionID, calls[len(calls)-1].ID, true)
-	why := []string{fmt.Sprint(got["reason"])}
+	why := []string{fmt.Sprint(got["reason"], got["alerts"])}
 	failures, _ := got["failures"].([]any)
 	for _, f := range failures {
 		why = append(why, fmt.Sprint(f.(map[string]any)["reason"], ": ", f.(map[string]any)["detail"]))
