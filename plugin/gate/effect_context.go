@@ -36,8 +36,9 @@ func (e *effect) context(ctx agent.Context, life context.Context) agent.Context 
 		answer.Confirmed = false
 	}
 	life = context.WithValue(life, permitKey{}, consumed{permit: e.call.permit, call: ctx.Actions()})
-	path, id, sub, above := ctx.Path(), ctx.RunID(), ctx.SubScheduler(), ctx.OutputForAncestors()
-	run := agent.PromoteWithDelta(&watched{life, runContext{ctx.WithICDelta(nil)}, e}, &agent.CommonContextDelta{
+	of := agent.Promote(ctx.WithICDelta(nil)) // the run, which the context of a tool hides
+	path, id, sub, above := of.Path(), of.RunID(), of.SubScheduler(), of.OutputForAncestors()
+	run := agent.PromoteWithDelta(&watched{life, runContext{of}, e}, &agent.CommonContextDelta{
 		Path: &path, RunID: &id, SubScheduler: &sub, OutputForAncestors: &above,
 	})
 	return agent.NewToolContext(run, ctx.FunctionCallID(), ctx.Actions(), answer)
