@@ -4,7 +4,6 @@
 package flowtest
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +27,6 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
-	"google.golang.org/adk/v2/tool/toolutils"
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -290,90 +288,6 @@ func entityOf(s scope, d declared, attributes map[string]config.Attribute) (e en
 		}
 	}
 	return e, nil
-}
-
-// runnable is a tool as ADK calls it.
-type runnable interface {
-	declaring
-	Run(ctx agent.Context, args any) (map[string]any, error)
-}
-
-// streaming is a streaming tool as ADK calls it.
-type streaming interface {
-	declaring
-	RunStream(ctx agent.Context, args any) iter.Seq2[string, error]
-}
-
-type declaring interface {
-	tool.Tool
-	Declaration() *genai.FunctionDeclaration
-}
-
-// described is a tool whose declaration a step changes.
-type described struct {
-	declaring
-	run  *run
-	name string
-}
-
-func (d described) look() *look {
-	d.run.mu.Lock()
-	defer d.run.mu.Unlock()
-	return d.run.looks[d.name]
-}
-
-// Description implements [tool.Tool].
-func (d described) Description() string {
-	return cmp.Or(d.look().Description, d.declaring.Description())
-}
-
-// Declaration is what the model is told of the tool.
-func (d described) Declaration() *genai.FunctionDeclaration {
-	out := *d.declaring.Declaration()
-	out.Description = d.Description()
-	if arguments := d.look().Arguments; arguments != nil {
-		properties := make(map[string]*jsonschema.Schema)
-		for _, name := range arguments {
-			properties[name] = &jsonschema.Schema{}
-		}
-		out.ParametersJsonSchema = &jsonschema.Schema{Type: "object", Properties: properties}
-	}
-	return &out
-}
-
-type describedRun struct {
-	described
-	runs runnable
-}
-
-// Run runs the tool.
-func (d describedRun) Run(ctx agent.Context, args any) (map[string]any, error) {
-	return d.runs.Run(ctx, args)
-}
-
-// ProcessRequest puts the tool into a request of a model.
-func (d describedRun) ProcessRequest(_ agent.Context, req *model.LLMRequest) error {
-	return toolutils.PackTool(req, d)
-}
-
-type describedStream struct {
-	described
-	streams streaming
-}
-
-// RunStream runs the tool.
-func (d describedStream) RunStream(ctx agent.Context, args any) iter.Seq2[string, error] {
-	return d.streams.RunStream(ctx, args)
-}
-
-// ProcessRequest puts the tool into a request of a model.
-func (d describedStream) ProcessRequest(_ agent.Context, req *model.LLMRequest) error {
-	return toolutils.PackTool(req, d)
-}
-
-// redeclares reports whether a step changes the declaration of a tool.
-func (f *Flow) redeclares(name string) bool {
-	return slices.ContainsFunc(f.Steps, func(s step) bool { return s.Tools[name] != nil && s.Tools[name].isDeclaration() })
 }
 
 // makeAgent makes an agent and those below it.
