@@ -301,7 +301,7 @@ const (
 	groupAlways   = "contextgraph: tools that need an approval for every call"
 	groupDecide   = "contextgraph: tools that ask by themselves; the calls that ask are guarded"
 	groupObserved = "contextgraph: tools that ask by themselves and are only observed: no verdict blocks them"
-	groupBare     = "contextgraph: guarded tools without Protect, so that nobody sees what a call reads of the state and of artifacts, and whether it is what was there when the approval was asked; wrap those with Protect that read any"
+	groupBare     = "contextgraph: guarded tools without Protect, so what a call reads of the state and of artifacts is not compared with what was there when it asked; wrap those with Protect that read any"
 )
 
 // logGroups logs the tools that ask for approvals and were not named before. The census is locked.
