@@ -339,11 +339,10 @@ func (s *Session) void(of *said) bool { return of.result != 0 && s.results[of.re
 
 // isShown reports whether the deciding request showed a sighting itself.
 func (sel *selector) isShown(s *said) bool {
-	if s.inner || s.result == 0 {
-		return sel.everything
+	shows := func() bool {
+		return holds(sel.shown, s.result) || holds(sel.shown, sel.s.results[s.result-1].early)
 	}
-	early := sel.s.results[s.result-1].early
-	return sel.everything || holds(sel.shown, s.result) || early != 0 && holds(sel.shown, early)
+	return sel.everything || !s.inner && s.result != 0 && shows()
 }
 
 // latest ranges over what is said of an attribute, the latest first: the readings, or the rest.
