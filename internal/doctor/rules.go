@@ -106,7 +106,7 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 	}
 	total = make([]graphsync.Tally, len(cfg.Extract))
 	for _, s := range list {
-		rows, err := j.Events(ctx, s.Session)
+		rows, err := store.Events(ctx, j, s.Session)
 		if err != nil {
 			return nil, nil, nil, "", err
 		}
