@@ -234,7 +234,7 @@ func (e Entity) Validate() error {
 			return fmt.Errorf("entity %s %q: attribute name %q: use lower-case letters, digits and '_', a letter first", e.Type, clip(e.Value), clip(name))
 		case v.IsZero():
 			return fmt.Errorf("entity %s %q: attribute %s has no value: leave it out", e.Type, clip(e.Value), name)
-		case len(v.text) > MaxValue:
+		case len(v.text) > MaxValue && v.kind != KindSet:
 			return fmt.Errorf("entity %s %q: attribute %s is longer than %d bytes", e.Type, clip(e.Value), name, MaxValue)
 		}
 	}
