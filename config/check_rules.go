@@ -57,6 +57,9 @@ func (e *Extract) check(p *problems, path string) {
 	})
 	p.optionalPath(path+".artifact_uri", e.ArtifactURI)
 	p.between(path+".confidence", e.Confidence, 0, 1)
+	word(p, path+".others", e.Others, "is not an answer to what others mean", OthersCount, OthersIgnore)
+	p.when(e.Others != "" && readsOther, path+".others", "the rule reads no result, and only a result shows others", "remove it, or write in: result")
+	p.when(e.Others == OthersCount && e.ValueArgs != "", path+".others", "the value is taken from the arguments, so the result names nothing", "remove it, or take the value from the node: value: $.id")
 	p.when(e.FromClient && readsOther, path+".from_client", "the rule reads no result, and a client answers a call with one", "remove it, or write in: result")
 	p.when(e.Alternatives && readsOther, path+".alternatives", "the rule reads no result, and only a result shows the choices", "remove it, or write in: result")
 }

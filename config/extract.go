@@ -52,6 +52,10 @@ type Extract struct {
 	// and each result that shows it also shows, by the same rule, an entry that the action names.
 	// It is for the result of a tool. Defaults to false.
 	Alternatives bool `yaml:"alternatives"`
+	// Others says whether the names in a result count as a whole, if its tool is Replayable: a name
+	// that appears beside them, or is gone, is then a change. It is for the result of a tool. Defaults
+	// to [OthersCount], or to [OthersIgnore] with Alternatives.
+	Others Others `yaml:"others"`
 	// FromClient says that a client may answer a long-running call of the tool: its answer to an open one on record, by
 	// the id and the name of the call, is a reading. Any client that can write to the session can send one. It is for the
 	// result of a tool. Defaults to false: such an answer has to hold, and proves nothing.
@@ -81,6 +85,21 @@ type Attribute struct {
 	// For rules over results only. Defaults to false.
 	LookedUp bool `yaml:"looked_up"`
 }
+
+// CountsOthers reports whether the names in a result count as a whole.
+func (e Extract) CountsOthers() bool {
+	return e.Others == OthersCount || e.Others == "" && !e.Alternatives
+}
+
+// Others says whether the names in a result count as a whole.
+type Others string
+
+const (
+	// OthersCount compares all names in a result with those of the repeated call.
+	OthersCount Others = "count"
+	// OthersIgnore leaves others than those that count by themselves aside.
+	OthersIgnore Others = "ignore"
+)
 
 // In is the part of an event that a rule reads.
 type In string

@@ -10,6 +10,17 @@ import (
 	"strings"
 )
 
+// Names is the attribute of the set of all things that a call showed by a rule: their names.
+const Names = "names"
+
+const setPrefix = "all "
+
+// SetOf returns the type of the sets of things of a type.
+func SetOf(typ string) string { return setPrefix + typ }
+
+// ElementOf returns the type of the things in sets of a type; false if the type is not one of sets.
+func ElementOf(typ string) (of string, isSet bool) { return strings.CutPrefix(typ, setPrefix) }
+
 // Set returns names as a set: their order and how often each comes do not count.
 func Set(names []string) Value {
 	list := make([]string, 0, len(names))

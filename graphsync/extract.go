@@ -130,6 +130,9 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			read.choices = x.choose(read.choices, c, found)
 			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found)}
+			if err == nil {
+				r.set, err = c.set(e, &docs, found)
+			}
 			if len(found) == 0 {
 				r.nearly = nearly(c.each, doc)
 			}

@@ -133,11 +133,7 @@ func (a *arguments) add(key string, v any) {
 // a search for at most $400 may find what costs just that. Under another name it is near. A boolean is one of two
 // values, so under another name it is nothing.
 func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string) {
-	key := e.CanonicalKey()
-	named := slices.ContainsFunc(args.all, func(arg any) bool {
-		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
-		return err == nil && entity.Entity{Type: e.Type, Value: said.String(), Norm: said}.CanonicalKey() == key
-	})
+	named := c.namedIn(args, e)
 	for _, a := range c.attributes {
 		v, ok := e.Attributes[a.name]
 		if !ok || a.LookedUp {
@@ -160,6 +156,15 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string)
 		}
 	}
 	return out, near
+}
+
+// namedIn reports whether arguments name an entity.
+func (c *compiled) namedIn(args *arguments, e entity.Entity) bool {
+	key := e.CanonicalKey()
+	return slices.ContainsFunc(args.all, func(arg any) bool {
+		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
+		return err == nil && entity.Entity{Type: e.Type, Value: said.String(), Norm: said}.CanonicalKey() == key
+	})
 }
 
 // lastName returns the key in the result that an attribute is read from, "" if its path

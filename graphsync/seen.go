@@ -92,7 +92,7 @@ func (s *Session) chooseIn(e *record.Event, choices []choice, r *result) {
 func (s *Session) sight(seen *sighted, r *result) *seenThing {
 	if r != nil {
 		seen.result = r.number
-		if seen.Source == entity.SourceDeclared {
+		if _, isSet := entity.ElementOf(seen.Type); isSet || seen.Source == entity.SourceDeclared {
 			r.declared = append(r.declared, seen)
 		}
 	}

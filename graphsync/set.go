@@ -1,0 +1,93 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// countsOthers reports whether the names that c finds in one result are evidence as a whole.
+func (c *compiled) countsOthers() bool {
+	return c.In == config.InResult && c.CountsOthers() && c.valueArgs == nil
+}
+
+// SetTypes returns the types of the sets that results can show, each for its first rule.
+func (x *Extractor) SetTypes() (types []string) {
+	for _, c := range x.overResults() {
+		if c.countsOthers() {
+			types = insertNew(types, entity.SetOf(c.Type))
+		}
+	}
+	return types
+}
+
+// set returns what c found in a result as a set of names, none if others do not count, or if the call named the one thing that its result shows.
+func (c *compiled) set(e *record.Event, docs *documents, found []entity.Entity) (entity.Value, error) {
+	if !c.countsOthers() || e.EventType != record.ToolCompleted {
+		return entity.Value{}, nil
+	}
+	names := make([]string, len(found))
+	for i, one := range found {
+		names[i] = one.Value
+	}
+	if c.Each == "$" && len(found) == 1 {
+		if args, err := docs.arguments(); err != nil || c.namedIn(args, found[0]) {
+			return entity.Value{}, err
+		}
+	}
+	return entity.Set(names), nil
+}
+
+// maxSetName bounds the name of a set, in bytes: arguments may be long.
+const maxSetName = 200
+
+// sets returns the sets that a call showed, by the rules that read its result. began is the content of the row that
+// began it.
+func (x *Extractor) sets(began []byte, rules []ruleRead) (out []entity.Entity, err error) {
+	var content struct {
+		Tool string         `json:"tool"`
+		Args map[string]any `json:"args"`
+	}
+	for _, r := range rules {
+		if r.set.IsZero() {
+			continue
+		}
+		if content.Tool == "" {
+			if err := json.Unmarshal(began, &content); err != nil {
+				return nil, fmt.Errorf("the row that began the call is not the JSON of a tool row: %w", err)
+			}
+		}
+		name := content.Tool
+		if len(content.Args) > 0 {
+			args, _ := json.Marshal(content.Args) // it was JSON
+			name += " " + string(args)
+		}
+		for _, other := range x.overResults() {
+			if other != r.rule && other.Tool == r.rule.Tool && other.Type == r.rule.Type && other.countsOthers() {
+				name += fmt.Sprintf(" by rule %q", r.rule.Name)
+				break
+			}
+		}
+		plain := strings.Map(func(r rune) rune {
+			if text.Ignorable(r) {
+				return '·'
+			}
+			return r
+		}, text.Visible(name))
+		if shown := text.Clip(plain, maxSetName); shown != name {
+			name = fmt.Sprintf("%s #%.12s", shown, hashKey(name))
+		}
+		out = append(out, entity.Entity{
+			Type: entity.SetOf(r.rule.Type), Value: name, Attributes: map[string]entity.Value{entity.Names: r.set}, Source: entity.SourceRule, Confidence: 1,
+		})
+	}
+	return out, nil
+}
