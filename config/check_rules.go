@@ -50,7 +50,7 @@ func (e *Extract) check(p *problems, path string) {
 	readsOther := e.Event != "" || e.In == InArgs || e.In == InAction || e.In == InContent
 	sorted(path+".attributes", e.Attributes, func(at, attribute string, a Attribute) {
 		p.attribute(at, attribute)
-		p.jsonPath(at+".path", a.Path)
+		p.valuePath(at+".path", a.Path, a.Type)
 		p.kind(at, "type", a.Type, a.Currency)
 		p.when(attribute == entity.Exists && a.Type != entity.KindBool, at+".type", "exists is what a rule without attributes gives, a boolean", "write type: boolean, or another name")
 		p.when(a.LookedUp && readsOther, at+".looked_up", "the rule does not read a result, where a tool looks things up", "remove it, or write in: result")

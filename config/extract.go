@@ -68,9 +68,11 @@ type Extract struct {
 
 // Attribute says where an event has an attribute of an entity, and with which type.
 type Attribute struct {
-	// Path is the path to the value, a JSONPath query. Required.
+	// Path is the path to the value, a JSONPath query. That of a set selects its elements, as $.items[*] does.
+	// Required.
 	Path string `yaml:"path"`
-	// Type is the type of the value. Defaults to [entity.KindText].
+	// Type is the type of the value. A set is what the thing holds: its elements are compared, in any order. Defaults
+	// to [entity.KindText].
 	Type entity.Kind `yaml:"type"`
 	// Currency is the currency of a money value that names none, in ISO 4217:
 	// USD. Defaults to none.

@@ -169,7 +169,7 @@ type Drift struct {
 	// none: any difference is a change.
 	Tolerance Tolerance `yaml:"tolerance"`
 	// Direction is which way a number, an amount or a time has to move to be a
-	// change. Defaults to [Either].
+	// change. A set rises if something comes, and falls if something goes. Defaults to [Either].
 	Direction Direction `yaml:"direction"`
 	// AtLeast is a condition: the attribute is unchanged if its present value is at least this,
 	// whatever was read. The value that was read must have met it too. A drift has one condition at
@@ -268,7 +268,23 @@ type Budget struct {
 	Everything bool `yaml:"everything"`
 	// Severity is how much the alert matters, from 0 to 1. Defaults to 0.85.
 	Severity *float64 `yaml:"severity"`
+	// Across says which other requests take from the limit. Defaults to [AcrossNone].
+	Across Across `yaml:"across"`
+	// Enough says that a changed limit is no change as long as the plan fits the smallest of what was read and what
+	// is there now. It needs an attribute of the limit. Defaults to false.
+	Enough bool `yaml:"enough"`
 }
+
+// Across says which other requests take from the limit of a [Budget].
+type Across string
+
+const (
+	// AcrossNone counts the plan alone.
+	AcrossNone Across = "none"
+	// AcrossSession adds the requests of the session that are approved, that run, that ran, or of which nobody knows
+	// whether they ran, each with its cost when it was checked last, until the amount of the limit changes.
+	AcrossSession Across = "session"
+)
 
 // Cost says what a plan costs: the sum over the entities of a type.
 type Cost struct {

@@ -54,6 +54,7 @@ const (
 	MaxType  = 256
 	MaxValue = 1 << 10
 	MaxURI   = 4 << 10
+	MaxSet   = 64 << 10
 )
 
 // Entity is one sighting: one thing seen in one span. The same thing seen in ten
@@ -234,7 +235,9 @@ func (e Entity) Validate() error {
 			return fmt.Errorf("entity %s %q: attribute name %q: use lower-case letters, digits and '_', a letter first", e.Type, clip(e.Value), clip(name))
 		case v.IsZero():
 			return fmt.Errorf("entity %s %q: attribute %s has no value: leave it out", e.Type, clip(e.Value), name)
-		case len(v.text) > MaxValue && v.kind != KindSet:
+		case v.kind == KindSet && len(v.text) > MaxSet:
+			return fmt.Errorf("entity %s %q: attribute %s is a set of more than %d bytes", e.Type, clip(e.Value), name, MaxSet)
+		case v.kind != KindSet && len(v.text) > MaxValue:
 			return fmt.Errorf("entity %s %q: attribute %s is longer than %d bytes", e.Type, clip(e.Value), name, MaxValue)
 		}
 	}

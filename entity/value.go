@@ -62,7 +62,7 @@ const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 // the sense of [Value.Equal] are also equal with ==, so a Value can be a map key.
 type Value struct {
 	kind Kind
-	// text is the text itself, or the normal form of a decimal, or of a set.
+	// text is the text itself, the normal form of a decimal, or the JSON of a set.
 	text     string
 	currency string
 	flag     bool
@@ -130,8 +130,8 @@ func (v Value) Rat() (*big.Rat, bool) {
 // amount without a known currency and for other kinds.
 func (v Value) Currency() string { return v.currency }
 
-// String returns v as shown to people: "$40,000", "40,000 SEK", "0.94", "true".
-// None is the empty string. Parts of a currency unit are shown only when there are any.
+// String returns v as shown to people: "$40,000", "40,000 SEK", "0.94", "true",
+// "[Chair, Desk]". None is the empty string. Parts of a currency unit are shown only when there are any.
 func (v Value) String() string {
 	switch v.kind {
 	case KindText, KindNumber:
@@ -143,7 +143,7 @@ func (v Value) String() string {
 	case KindTime:
 		return time.UnixMicro(v.micros).UTC().Format(timeLayout)
 	case KindSet:
-		return v.showSet()
+		return "[" + strings.Join(v.Elements(), ", ") + "]"
 	default:
 		return ""
 	}
@@ -158,8 +158,6 @@ func (v Value) Canonical() string {
 		return ""
 	case KindMoney:
 		return "money:" + v.text + ":" + v.currency
-	case KindSet:
-		return "set:" + v.text
 	default:
 		return v.kind.String() + ":" + v.String()
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/elements"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -361,11 +362,14 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		e.Norm = v
 	}
 	for _, a := range c.attributes {
-		raw, found, err := selectOne(a.path, object)
+		raw, found, err := a.of(object)
 		switch {
 		case err != nil:
 		case found && raw != nil:
 			v, err = entity.FromAny(raw, a.Type, a.Currency)
+			if marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()) {
+				err = errHidden
+			}
 		case marked && hidden(a.path, object):
 			err = errHidden
 		case a.Optional:
@@ -395,6 +399,18 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		e.ArtifactURI = uri
 	}
 	return e, e.Validate()
+}
+
+// of returns what an object of a row has of the attribute; false when it has nothing.
+func (a *compiledAttribute) of(object any) (raw any, found bool, err error) {
+	if a.Type != entity.KindSet {
+		return selectOne(a.path, object)
+	}
+	list, found, err := elements.Of(a.path, object)
+	if list == nil {
+		list = []any{} // found, and empty
+	}
+	return list, found, err
 }
 
 // named returns the value of the thing in an object of a row.

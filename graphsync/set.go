@@ -34,16 +34,20 @@ func (c *compiled) set(e *record.Event, docs *documents, found []entity.Entity) 
 	if !c.countsOthers() || e.EventType != record.ToolCompleted {
 		return entity.Value{}, nil
 	}
-	names := make([]string, len(found))
-	for i, one := range found {
-		names[i] = one.Value
+	var names []string
+	for _, one := range found {
+		names = insertNew(names, one.Value)
 	}
 	if c.Each == "$" && len(found) == 1 {
 		if args, err := docs.arguments(); err != nil || c.namedIn(args, found[0]) {
 			return entity.Value{}, err
 		}
 	}
-	return entity.Set(names), nil
+	out := entity.Set(names...)
+	if len(out.Canonical()) > entity.MaxSet { // too many to name them; they are compared all the same
+		out = entity.Set(fmt.Sprintf("%d names: %s", len(names), hashKey(names...)))
+	}
+	return out, nil
 }
 
 // maxSetName bounds the name of a set, in bytes: arguments may be long.

@@ -222,7 +222,7 @@ func (a Approval) Clone() Approval {
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
-//	  "costs": [{"budget_type", "budget", "limit", "seen"}], see [Cost], absent where there is none,
+//	  "costs": [{"budget_type", "budget", "limit", "seen", "others"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
 //	  "notes": [text], absent where there is none,
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",

@@ -104,7 +104,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		}
 	}
 	required := g.policy.required(snap.Entities, r.DecisionNode)
-	q := inquiry{record: snap, recorded: true}
+	q := inquiry{session: r.Session, record: snap, recorded: true}
 	q.acts(r.Tool, d)
 	now, err := g.now()
 	if err != nil {
@@ -134,6 +134,10 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	}
 	for _, e := range required {
 		q.require(e, entity.Canonical{}, false)
+	}
+	q.started = now
+	if err := g.besides(ctx, &q, a.ID); err != nil {
+		return a, fmt.Errorf("safety: %w", err)
 	}
 	costs := q.costs(g.policy)
 	err = g.ledger.Create(ctx, a.Clone())
