@@ -230,7 +230,7 @@ func readCall(started, ended *record.Event) Call {
 func (x *Extractor) Found(row record.Event, of Call) (map[string]entity.Entity, error) {
 	read, err := x.row(&row, nil, nil)
 	var sets []entity.Entity
-	if err == nil {
+	if err == nil && of.began != nil {
 		sets, err = x.sets(of.began, read.rules)
 	}
 	if err != nil {

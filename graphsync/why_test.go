@@ -258,7 +258,7 @@ func sightingsOf(t *testing.T, rules []config.Extract, rows []record.Event) (out
 		if err := json.Unmarshal(e.Content, &content); err == nil && content.Args.Price != nil {
 			asked[graphsync.RowNodeKey(&e)] = content.Args.Price.String()
 		}
-		found, err := x.Found(e)
+		found, err := x.Found(e, graphsync.Call{})
 		if err != nil {
 			t.Fatal(err)
 		}
