@@ -373,6 +373,9 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		case marked && hidden(a.path, object):
 			err = errHidden
 		case a.Optional:
+			if c.In == config.InResult {
+				e.Absent = append(e.Absent, a.name)
+			}
 			continue
 		case found:
 			err = errors.New("it is null; an attribute that may be missing is optional")

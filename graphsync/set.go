@@ -6,6 +6,9 @@ package graphsync
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -50,6 +53,17 @@ func (c *compiled) set(e *record.Event, docs *documents, found []entity.Entity) 
 	return out, nil
 }
 
+// plainly writes a value so that no other one is written alike: a plain word as it is, and anything else as JSON.
+func plainly(v any) string {
+	if s, ok := v.(string); ok && plainWord.MatchString(s) && s != "null" && s != "true" && s != "false" {
+		return s
+	}
+	data, _ := json.Marshal(v) // it was JSON
+	return string(data)
+}
+
+var plainWord = regexp.MustCompile(`^[\pL_][\pL\pN_.-]*$`)
+
 // maxSetName bounds the name of a set, in bytes: arguments may be long.
 const maxSetName = 200
 
@@ -71,8 +85,11 @@ func (x *Extractor) sets(began []byte, rules []ruleRead) (out []entity.Entity, e
 		}
 		name := content.Tool
 		if len(content.Args) > 0 {
-			args, _ := json.Marshal(content.Args) // it was JSON
-			name += " " + string(args)
+			var args []string
+			for _, key := range slices.Sorted(maps.Keys(content.Args)) {
+				args = append(args, plainly(key)+": "+plainly(content.Args[key]))
+			}
+			name += "(" + strings.Join(args, ", ") + ")"
 		}
 		for _, other := range x.overResults() {
 			if other != r.rule && other.Tool == r.rule.Tool && other.Type == r.rule.Type && other.countsOthers() {

@@ -163,7 +163,10 @@ func failOf(e entity.Canonical, reason, format string, args ...any) Failure {
 // recommend gives the advice of an alert about an attribute with the present value now.
 func recommend(attribute string, now entity.Value, typ, value, before, after string) string {
 	subject, before, after := oneLine(typ+" "+value), oneLine(before), oneLine(after)
+	_, isSet := entity.ElementOf(typ)
 	switch {
+	case isSet:
+		return fmt.Sprintf("Look at what is new or gone in %s (%s). If the plan is still right with that, make the same call again; else plan anew, and ask for approval of the new plan.", oneLine(value), after)
 	case isFalse(attribute, now):
 		return fmt.Sprintf("Replace %s with one that is available, or leave it out, and ask for approval of the new plan.", subject)
 	case now.Kind() == entity.KindMoney:

@@ -241,6 +241,9 @@ func (a Approval) Shown() map[string]any {
 		for name, v := range e.Attributes {
 			attributes[name] = show(name, v)
 		}
+		for _, name := range e.Absent {
+			attributes[name] = notThere
+		}
 		entry := map[string]any{
 			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
 			"seen_at": stamp(e.LastSeen), "age": a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String(),

@@ -125,8 +125,11 @@ func (a Approval) restsHint() string {
 	return listed(hintRests+" ", items, before+len(entities), maxRestsHint)
 }
 
-// rank puts first what the action names.
+// rank puts first what the action names, and sets last: they mostly hold what stands before them.
 func (a Approval) rank(e entity.Canonical) int {
+	if _, isSet := entity.ElementOf(e.Type); isSet {
+		return 2
+	}
 	if ofAction(e, a.DecisionNode) {
 		return 0
 	}
@@ -136,6 +139,10 @@ func (a Approval) rank(e entity.Canonical) int {
 // entityHint names an entity with the values that were read: "Cluster eu-west 64 free (2 min old)".
 func (a Approval) entityHint(e entity.Canonical) string {
 	text, sep := word(e.Type)+" "+word(e.Value), " "
+	of, isSet := entity.ElementOf(e.Type)
+	if isSet {
+		text = word(of) + " in " + word(e.Value) + ":"
+	}
 	var seen time.Time // the oldest of what is shown
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		if values, _ := readings(e, name); len(values) == 0 {
@@ -145,6 +152,9 @@ func (a Approval) entityHint(e entity.Canonical) string {
 			seen = at
 		}
 		said := attributeHint(name, e.Attributes[name])
+		if isSet {
+			said = setHint(e.Attributes[name])
+		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
 			said = strings.TrimSpace(said + " [" + clause(need.Condition) + "]")
 		}
@@ -183,6 +193,19 @@ func attributeHint(name string, v entity.Value) string {
 		return word(v.String()) + " " + word(name)
 	}
 	return word(name) + " " + text.Clip(v.String(), maxWord)
+}
+
+// setHint names the elements of a set: "only INC-1".
+func setHint(v entity.Value) string {
+	names := v.Elements()
+	if len(names) == 0 {
+		return "none"
+	}
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = word(name)
+	}
+	return "only " + firstOf(shown, len(shown))
 }
 
 // ageHint says roughly how long a time is, from one minute on.

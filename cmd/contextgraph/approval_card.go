@@ -54,6 +54,9 @@ func (c *approvalCard) write() {
 	for _, w := range p.Warnings {
 		c.fact("Warning", w)
 	}
+	for _, n := range p.Notes {
+		c.fact("Note", n)
+	}
 	c.difference()
 	c.entities()
 	c.notChosen()
@@ -77,6 +80,9 @@ func (c *approvalCard) question() {
 	c.arguments()
 	for _, w := range p.Warnings {
 		c.fact("Warning", w)
+	}
+	for _, n := range p.Notes {
+		c.fact("Note", n)
 	}
 	c.difference()
 }

@@ -105,6 +105,7 @@ type payload struct {
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
 		Warnings  []string      `json:"warnings"`
+		Notes     []string      `json:"notes"`
 		Costs     []safety.Cost `json:"costs"`
 		Requester *Requester    `json:"requester"`
 		Approvers int           `json:"approvers"`
@@ -142,7 +143,7 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.RequestedAt = at
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
-	q.Costs = seen.Costs
+	q.Costs, q.Notes = seen.Costs, seen.Notes
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
 	if kind == KindConfirmation {

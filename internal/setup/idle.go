@@ -12,14 +12,22 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// notes names the rules that read rows and found nothing there.
+// notes names the rules that read rows and found nothing there, and those beside whose finds others may have appeared.
 func notes(rules []graphsync.Tally) (out []string) {
 	for _, t := range rules {
 		if t.Idle() {
 			out = append(out, Idle(t))
 		}
+		if t.Unrepeated > 0 {
+			out = append(out, Unrepeated(t))
+		}
 	}
 	return out
+}
+
+// Unrepeated says what no check knows of the results that the rule of a tally read.
+func Unrepeated(t graphsync.Tally) string {
+	return fmt.Sprintf("whether others have appeared is not checked, beside what rule %q found: its tool is not registered with Replayable", t.Rule)
 }
 
 // Idle says that the rule of a tally read rows and found nothing.

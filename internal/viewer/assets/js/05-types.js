@@ -153,6 +153,7 @@
  * @property {string} [change]
  * @property {boolean} [overridden]
  * @property {string[]} warnings
+ * @property {string[]} [notes]
  * @property {Rested[]} entities
  * @property {NotChosen} [not_chosen]
  * @property {Answer[]} answers
