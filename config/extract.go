@@ -77,8 +77,8 @@ type Attribute struct {
 	// Currency is the currency of a money value that names none, in ISO 4217:
 	// USD. Defaults to none.
 	Currency string `yaml:"currency"`
-	// Optional allows the attribute to be missing in an event: it is then not
-	// compared later. Without it a missing attribute is an error of the event, so
+	// Optional allows the attribute to be missing in an event. In a result it is then read as not there,
+	// and a value that appears later is a change. Without it a missing attribute is an error of the event, so
 	// that no check passes. An attribute that was seen is required of
 	// a checker, but for [Drift.Optional]. Defaults to false.
 	Optional bool `yaml:"optional"`

@@ -28,8 +28,6 @@ type Call struct {
 	Args map[string]any
 	// State has the values of the session's state that the call read, as JSON, by key.
 	State map[string]json.RawMessage
-	// began is the content of the row that began it.
-	began []byte
 	// Problem says why the call cannot be repeated with the same arguments; "" if it can.
 	Problem string
 }
@@ -198,7 +196,7 @@ func (l lookAt) call(eventID string) (Call, error) {
 
 // readCall reads a call from the rows that began and ended it.
 func readCall(started, ended *record.Event) Call {
-	out := Call{Node: RowNodeKey(started), Agent: started.Agent, began: started.Content}
+	out := Call{Node: RowNodeKey(started), Agent: started.Agent}
 	var content struct {
 		Tool string         `json:"tool"`
 		Args map[string]any `json:"args"`
@@ -229,15 +227,11 @@ func readCall(started, ended *record.Event) Call {
 // [entity.Entity.Identity]. The row is read as the row of the first call was. A row that fails is an error.
 func (x *Extractor) Found(row record.Event, of Call) (map[string]entity.Entity, error) {
 	read, err := x.row(&row, nil, nil)
-	var sets []entity.Entity
-	if err == nil && of.began != nil {
-		sets, err = x.sets(of.began, read.rules)
-	}
 	if err != nil {
 		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}
 	}
 	out := make(map[string]entity.Entity)
-	for _, e := range finished(&row, append(read.entities, sets...)) {
+	for _, e := range finished(&row, append(read.entities, x.sets(of.Tool, of.Args, read.rules)...)) {
 		if old, known := out[e.Identity()]; known {
 			e = merged(old, e)
 		}

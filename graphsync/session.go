@@ -216,7 +216,12 @@ func (s *Session) add(e *record.Event, others rest) error {
 	read, err := s.x.row(e, start.content, pending)
 	var sets []entity.Entity
 	if err == nil && start.replay != "" {
-		sets, err = s.x.sets(start.content, read.rules)
+		var content struct {
+			Args map[string]any `json:"args"`
+		}
+		if err = json.Unmarshal(start.content, &content); err == nil {
+			sets = s.x.sets(toolName(e.Content), content.Args, read.rules)
+		}
 	}
 	s.counts.Rules = tallied(s.counts.Rules, read.rules, start.replay != "", read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.

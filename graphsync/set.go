@@ -67,29 +67,19 @@ var plainWord = regexp.MustCompile(`^[\pL_][\pL\pN_.-]*$`)
 // maxSetName bounds the name of a set, in bytes: arguments may be long.
 const maxSetName = 200
 
-// sets returns the sets that a call showed, by the rules that read its result. began is the content of the row that
-// began it.
-func (x *Extractor) sets(began []byte, rules []ruleRead) (out []entity.Entity, err error) {
-	var content struct {
-		Tool string         `json:"tool"`
-		Args map[string]any `json:"args"`
-	}
+// sets returns the sets that a call showed, by the rules that read its result.
+func (x *Extractor) sets(tool string, args map[string]any, rules []ruleRead) (out []entity.Entity) {
 	for _, r := range rules {
 		if r.set.IsZero() {
 			continue
 		}
-		if content.Tool == "" {
-			if err := json.Unmarshal(began, &content); err != nil {
-				return nil, fmt.Errorf("the row that began the call is not the JSON of a tool row: %w", err)
+		name := tool
+		if len(args) > 0 {
+			var list []string
+			for _, key := range slices.Sorted(maps.Keys(args)) {
+				list = append(list, plainly(key)+": "+plainly(args[key]))
 			}
-		}
-		name := content.Tool
-		if len(content.Args) > 0 {
-			var args []string
-			for _, key := range slices.Sorted(maps.Keys(content.Args)) {
-				args = append(args, plainly(key)+": "+plainly(content.Args[key]))
-			}
-			name += "(" + strings.Join(args, ", ") + ")"
+			name += "(" + strings.Join(list, ", ") + ")"
 		}
 		for _, other := range x.overResults() {
 			if other != r.rule && other.Tool == r.rule.Tool && other.Type == r.rule.Type && other.countsOthers() {
@@ -110,5 +100,5 @@ func (x *Extractor) sets(began []byte, rules []ruleRead) (out []entity.Entity, e
 			Type: entity.SetOf(r.rule.Type), Value: name, Attributes: map[string]entity.Value{entity.Names: r.set}, Source: entity.SourceRule, Confidence: 1,
 		})
 	}
-	return out, nil
+	return out
 }
