@@ -82,9 +82,9 @@ func (a attribute) covers(seen, now entity.Value) bool {
 }
 
 // unlike reports whether two values cannot be compared. A condition with an order needs
-// amounts of one currency.
+// amounts of one currency, as does a limit that has to be enough.
 func (a attribute) unlike(seen, now entity.Value) bool {
-	return unlike(seen, now) || a.rule.condition.operator.ordered() && seen.Currency() != now.Currency()
+	return unlike(seen, now) || (a.enough || a.rule.condition.operator.ordered()) && seen.Currency() != now.Currency()
 }
 
 // doubt says, after sep, that the i-th value and another cannot both be true; "" if they

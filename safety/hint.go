@@ -187,6 +187,8 @@ func attributeHint(name string, v entity.Value) string {
 		return word(name)
 	case isBool:
 		return "not " + word(name)
+	case v.Kind() == entity.KindSet && len(v.Elements()) == 0:
+		return "no " + word(name)
 	case v.Kind() == entity.KindText:
 		return word(v.String())
 	case v.Kind() == entity.KindNumber:

@@ -164,7 +164,7 @@
  * @property {Step[]} [history]
  *
  * A text of a cost is "" where it is not known.
- * @typedef {{budget_type: string, budget: string, limit: string, seen: string, now: string, exceeded: boolean}} Cost
+ * @typedef {{budget_type: string, budget: string, limit: string, seen: string, now: string, others?: string, exceeded: boolean}} Cost
  *
  * @typedef {object} Difference
  * @property {string} [since]
