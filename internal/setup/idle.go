@@ -19,16 +19,14 @@ func notes(rules []graphsync.Tally) (out []string) {
 			out = append(out, Idle(t))
 		}
 		if t.Unrepeated > 0 {
-			out = append(out, Unrepeated(t))
+			out = append(out, fmt.Sprintf("rule %q: %s", t.Rule, Unrepeated))
 		}
 	}
 	return out
 }
 
-// Unrepeated says what no check knows of the results that the rule of a tally read.
-func Unrepeated(t graphsync.Tally) string {
-	return fmt.Sprintf("whether others have appeared is not checked, beside what rule %q found: its tool is not registered with Replayable", t.Rule)
-}
+// Unrepeated says what no check knows of the results that a rule read.
+const Unrepeated = "whether others have appeared is not checked, for its tool is not registered with Replayable"
 
 // Idle says that the rule of a tally read rows and found nothing.
 func Idle(t graphsync.Tally) string {
