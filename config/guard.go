@@ -84,9 +84,36 @@ type ToolSettings struct {
 	// names none or at least two, as the program names people. Of several settings each has to name
 	// them. Defaults to nobody.
 	Override []string `yaml:"override"`
+	// ActsOn says whether a call has to name what it acts on. Of several settings the strictest counts. Defaults to
+	// [ActsOnThings].
+	ActsOn ActsOn `yaml:"acts_on"`
+	// Arguments says what becomes of arguments that no rule reads. Of several settings the strictest counts. Defaults
+	// to [ArgumentsShown].
+	Arguments Arguments `yaml:"arguments"`
 	// State is about the state of the session that a protected call reads.
 	State State `yaml:"state"`
 }
+
+// ActsOn says whether a call has to name what it acts on.
+type ActsOn string
+
+const (
+	// ActsOnThings fails the check of a call in which no rule with "in: action" finds anything.
+	ActsOnThings ActsOn = "things"
+	// ActsOnNothing is for tools such as restart_all, whose calls name nothing. Something has to have been read all
+	// the same.
+	ActsOnNothing ActsOn = "nothing"
+)
+
+// Arguments says what becomes of arguments that no rule, condition or budget reads.
+type Arguments string
+
+const (
+	// ArgumentsShown shows their names to whoever approves, as not checked.
+	ArgumentsShown Arguments = "shown"
+	// ArgumentsStrict fails the check.
+	ArgumentsStrict Arguments = "strict"
+)
 
 // State says which keys of the state of a session a call may find changed.
 type State struct {

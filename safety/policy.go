@@ -110,14 +110,20 @@ func (b rulebook) lasts(results []EntityResult) time.Duration {
 }
 
 // settings returns what the entries of [config.Guard.Tools] together say of who approves the calls of a
-// tool.
+// tool, and of their arguments.
 func (b rulebook) settings(tool string) config.ToolSettings {
-	sum := config.ToolSettings{Approvers: 1}
+	sum := config.ToolSettings{Approvers: 1, ActsOn: config.ActsOnThings, Arguments: config.ArgumentsShown}
 	for i, s := range config.Matching(b.Tools, tool) {
 		sum.Approvers = max(sum.Approvers, s.Approvers)
+		if s.Arguments == config.ArgumentsStrict {
+			sum.Arguments = s.Arguments
+		}
 		if i == 0 {
-			sum.Override = slices.Clone(s.Override)
+			sum.Override, sum.ActsOn = slices.Clone(s.Override), s.ActsOn
 			continue
+		}
+		if s.ActsOn != config.ActsOnNothing {
+			sum.ActsOn = s.ActsOn
 		}
 		sum.Override = slices.DeleteFunc(sum.Override, func(who string) bool { return !has(s.Override, who) })
 	}
@@ -126,7 +132,7 @@ func (b rulebook) settings(tool string) config.ToolSettings {
 
 // normal returns the guard in a form that all guards with the same meaning share. Mode, Unguarded, and
 // the names of Tools and Inputs are not part of it: by them the gate chooses the calls that are decided
-// about. What they say of people is. State is not, which the gate compares by itself. Nor is
+// about. What they say of people and of arguments is. State is not, which the gate compares by itself. Nor is
 // SelfApproval: who may approve is up to the process that gets the answer, as its Authorizer is.
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
@@ -158,8 +164,14 @@ func (b rulebook) normal() config.Guard {
 			people[i] = identity(who)
 		}
 		slices.Sort(people)
-		if t.Approvers > 1 || len(people) > 0 {
-			g.Tools[pattern] = config.ToolSettings{Approvers: t.Approvers, Override: people}
+		if t.ActsOn != config.ActsOnNothing {
+			t.ActsOn = ""
+		}
+		if t.Arguments != config.ArgumentsStrict {
+			t.Arguments = ""
+		}
+		if t.Approvers > 1 || len(people) > 0 || t.ActsOn != "" || t.Arguments != "" {
+			g.Tools[pattern] = config.ToolSettings{Approvers: t.Approvers, Override: people, ActsOn: t.ActsOn, Arguments: t.Arguments}
 		}
 	}
 	maps.DeleteFunc(g.Inputs, func(_ string, in config.InputSettings) bool { return in.Approvers <= 1 })
