@@ -154,6 +154,13 @@ func Matching[S any](settings map[string]S, name string) (out []S) {
 	return out
 }
 
+// NamesThings reports whether the calls of a tool have to name what they act on: unless every entry of [Guard.Tools]
+// that stands for it says [ActsOnNothing], and there is one.
+func (g Guard) NamesThings(tool string) bool {
+	given := Matching(g.Tools, tool)
+	return len(given) == 0 || slices.ContainsFunc(given, func(s ToolSettings) bool { return s.ActsOn != ActsOnNothing })
+}
+
 // Mode says how strictly the gate treats approvals.
 type Mode string
 

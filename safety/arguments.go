@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,15 +24,14 @@ func (q *inquiry) acting(b rulebook) (failures []Failure) {
 	if q.tool == InputTool {
 		return nil
 	}
-	settings := b.settings(q.tool)
-	if settings.ActsOn != config.ActsOnNothing && !slices.ContainsFunc(q.targets, func(t target) bool { return t.action }) {
+	if b.NamesThings(q.tool) && !slices.ContainsFunc(q.targets, func(t target) bool { return t.action }) {
 		failures = append(failures, fail(ReasonActionNotRead, "no rule with in: action finds in the arguments of %s what it acts on: call it with what the rules read, "+
 			"or, in the configuration, add such a rule; for a tool whose calls name nothing, write acts_on: nothing in guard.tools", q.tool))
 	}
 	for _, fault := range q.record.Arguments.Faults {
 		failures = append(failures, fail(ReasonActionNotRead, "in the arguments of %s, %s", q.tool, fault))
 	}
-	if unread := q.notRead(b); len(unread) > 0 && settings.Arguments == config.ArgumentsStrict {
+	if unread := q.notRead(b); len(unread) > 0 && b.settings(q.tool).Arguments == config.ArgumentsStrict {
 		failures = append(failures, fail(ReasonActionNotRead, "no rule reads %s in the arguments of %s, and guard.tools says arguments: strict", strings.Join(unread, ", "), q.tool))
 	}
 	return failures
@@ -65,4 +65,27 @@ func (q *inquiry) notRead(b rulebook) []string {
 		}
 	}
 	return args.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
+}
+
+// maxNotChecked bounds how many arguments that nothing reads are shown.
+const maxNotChecked = 50
+
+// shownNotChecked returns them as [Approval.Shown] has them.
+func shownNotChecked(names []string) (out []any) {
+	for _, name := range names[:min(len(names), maxNotChecked)] {
+		out = append(out, shownValue(name))
+	}
+	if more := len(names) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
+
+// notCheckedHint names arguments that nothing reads.
+func (a Approval) notCheckedHint() string {
+	items := make([]string, len(a.NotChecked))
+	for i, name := range a.NotChecked {
+		items[i] = word(name)
+	}
+	return listed(hintNotChecked+" ", items, len(items), maxNotCheckedHint)
 }

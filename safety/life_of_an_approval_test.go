@@ -29,7 +29,7 @@ func TestLifecycle(t *testing.T) {
 		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1",
 		ArgsDigest: a.ArgsDigest, Args: []byte(`{"campaign":"summer","total":200000}`),
 		Entities: []entity.Canonical{yahoo, strava, budget}, Fingerprint: safety.Fingerprint([]entity.Canonical{budget, strava, yahoo}),
-		PolicyVersion: safety.VersionOf(config.Guard{}), Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
+		PolicyVersion: safety.VersionOf(config.Guard{Tools: actsOnNothing(nil)}), Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
 		Requester: "ana", Approvers: 1, RequestedAt: epoch, ExpiresAt: epoch.Add(7 * 24 * time.Hour), State: safety.StatePending, UpdatedAt: epoch,
 	}
 	if diff := cmp.Diff(want, a); diff != "" {

@@ -110,20 +110,17 @@ func (b rulebook) lasts(results []EntityResult) time.Duration {
 }
 
 // settings returns what the entries of [config.Guard.Tools] together say of who approves the calls of a
-// tool, and of their arguments.
+// tool, and of arguments that no rule reads.
 func (b rulebook) settings(tool string) config.ToolSettings {
-	sum := config.ToolSettings{Approvers: 1, ActsOn: config.ActsOnThings, Arguments: config.ArgumentsShown}
+	sum := config.ToolSettings{Approvers: 1}
 	for i, s := range config.Matching(b.Tools, tool) {
 		sum.Approvers = max(sum.Approvers, s.Approvers)
 		if s.Arguments == config.ArgumentsStrict {
 			sum.Arguments = s.Arguments
 		}
 		if i == 0 {
-			sum.Override, sum.ActsOn = slices.Clone(s.Override), s.ActsOn
+			sum.Override = slices.Clone(s.Override)
 			continue
-		}
-		if s.ActsOn != config.ActsOnNothing {
-			sum.ActsOn = s.ActsOn
 		}
 		sum.Override = slices.DeleteFunc(sum.Override, func(who string) bool { return !has(s.Override, who) })
 	}
@@ -164,10 +161,10 @@ func (b rulebook) normal() config.Guard {
 			people[i] = identity(who)
 		}
 		slices.Sort(people)
-		if t.ActsOn != config.ActsOnNothing {
+		if t.ActsOn == config.ActsOnThings {
 			t.ActsOn = ""
 		}
-		if t.Arguments != config.ArgumentsStrict {
+		if t.Arguments == config.ArgumentsShown {
 			t.Arguments = ""
 		}
 		if t.Approvers > 1 || len(people) > 0 || t.ActsOn != "" || t.Arguments != "" {

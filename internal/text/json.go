@@ -154,6 +154,14 @@ func OpenTexts(v any) (out any, err error) {
 		if value, opened, err := OpenJSON(v); opened {
 			return value, err
 		}
+	case []map[string]any:
+		list := make([]any, len(v))
+		for i := range v {
+			if list[i], err = OpenTexts(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {

@@ -201,10 +201,14 @@ func (g *Gate) noticeAgentTool(t tool.Tool) {
 	}
 }
 
-// clearArgs returns an error if the arguments of a call have keys that programs may take for one.
+// clearArgs returns an error if the arguments of a call have keys that programs may take for one, also in a text that is
+// JSON.
 func clearArgs(args any) error {
 	if err := text.ClearKeys(args); err != nil {
 		return fmt.Errorf("its arguments have %w", err)
+	}
+	if _, err := text.OpenTexts(args); err != nil {
+		return fmt.Errorf("a text in its arguments is JSON that programs may read in two ways: %w", err)
 	}
 	return nil
 }

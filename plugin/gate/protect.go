@@ -55,6 +55,7 @@ func (g *Gate) Protect(t tool.Tool) tool.Tool {
 	g.mu.Lock()
 	g.protected[t.Name()] = true
 	g.mu.Unlock()
+	g.tellUnread(t.Name())
 	behind := guarded{gate: g, inner: t}
 	if s, ok := t.(streamable); ok {
 		return &protectedStream{guarded: behind, stream: s}
