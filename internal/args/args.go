@@ -171,7 +171,7 @@ func empty(v any) bool {
 	case map[string]any:
 		return len(v) == 0
 	}
-	return v == nil
+	return false
 }
 
 func (r *Reader) fault(format string, args ...any) {
