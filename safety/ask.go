@@ -135,7 +135,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	for _, e := range required {
 		q.require(e, entity.Canonical{}, false)
 	}
-	costs := q.costs(g.policy)
+	costs, notChecked := q.costs(g.policy), q.notRead(g.policy)
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
@@ -148,7 +148,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Costs = costs
+	a.Costs, a.NotChecked = costs, notChecked
 	if !r.Chained {
 		return a, nil
 	}

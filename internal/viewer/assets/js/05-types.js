@@ -154,6 +154,7 @@
  * @property {boolean} [overridden]
  * @property {string[]} warnings
  * @property {Rested[]} entities
+ * @property {string[]} [not_checked]
  * @property {NotChosen} [not_chosen]
  * @property {Answer[]} answers
  * @property {Check[]} checks
