@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -48,6 +49,11 @@ func (e *Extract) check(p *problems, path string) {
 	}
 	p.kind(path, "value_type", e.ValueType, e.Currency)
 	readsOther := e.Event != "" || e.In == InArgs || e.In == InAction || e.In == InContent
+	if e.In == InAction {
+		p.plain(path+".each", cmp.Or(e.Each, "$"))
+		p.plain(path+".value", e.Value)
+	}
+	p.when(e.Optional && e.In != InAction, path+".optional", "the rule does not read the arguments of an action", "remove it, or write in: action")
 	sorted(path+".attributes", e.Attributes, func(at, attribute string, a Attribute) {
 		p.attribute(at, attribute)
 		p.valuePath(at+".path", a.Path, a.Type)

@@ -19,7 +19,8 @@ type Extract struct {
 	// Event is the type of event with the content to read, such as USER_MESSAGE_RECEIVED, instead
 	// of a tool.
 	Event string `yaml:"event"`
-	// Each is the path to the nodes that are one entity each. Defaults to "$".
+	// Each is the path to the nodes that are one entity each. With "in: action" it and Value have names, indexes and
+	// [*] only, and each element of each list on the way has to name something. Defaults to "$".
 	Each string `yaml:"each"`
 	// Type is the type of the entities, such as Product. Required.
 	Type string `yaml:"type"`
@@ -56,6 +57,10 @@ type Extract struct {
 	// that appears beside them, or is gone, is then a change. It is for the result of a tool. Defaults
 	// to [OthersCount], or to [OthersIgnore] with Alternatives.
 	Others Others `yaml:"others"`
+	// Optional allows the path of each and value to be empty or null in the arguments of an action: a mail without
+	// copies. Without it an empty list or text there fails the check. It is for rules with "in: action". Defaults to
+	// false.
+	Optional bool `yaml:"optional"`
 	// FromClient says that a client may answer a long-running call of the tool: its answer to an open one on record, by
 	// the id and the name of the call, is a reading. Any client that can write to the session can send one. It is for the
 	// result of a tool. Defaults to false: such an answer has to hold, and proves nothing.

@@ -210,8 +210,8 @@ func (x *Extractor) asked(e *record.Event) ([]entity.Entity, error) {
 	if err != nil || args == nil {
 		return nil, err
 	}
-	named, _, err := x.named(record.Decision{Tool: toolName(e.Content), Args: string(args)})
-	return named, err
+	named, err := x.named(record.Decision{Tool: toolName(e.Content), Args: string(args)})
+	return named.entities, err
 }
 
 // argsOf returns the arguments in the row that ended a call, nil if it has none.

@@ -173,13 +173,13 @@ func (sel *selector) knows(c modelCall) {
 
 // names finds the entities that the action names.
 func (sel *selector) names() {
-	named, places, err := sel.x.named(sel.d)
+	named, err := sel.x.named(sel.d)
 	if err != nil {
 		sel.out.Counts.Failed++
 		sel.out.Counts.Error = cmp.Or(sel.out.Counts.Error, err.Error())
 	}
-	sel.named, sel.out.Places = make(map[string][]entity.Entity), places
-	for _, e := range named {
+	sel.named, sel.out.Places, sel.out.Arguments = make(map[string][]entity.Entity), named.places, named.arguments
+	for _, e := range named.entities {
 		e.SeenAt = sel.now
 		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
 	}

@@ -25,6 +25,8 @@ import (
 //	nothing on record shows it, or an attribute      nothing_seen         check fails
 //	the model that asked had read none of its values not_read             check fails
 //	it had read nothing, and the call names nothing  nothing_read         check fails
+//	the arguments name nothing that a rule reads, or
+//	rules may leave aside something that they name   action_not_read      check fails
 //	the arguments differ from what was read          argument_differs     check fails
 //	a value that was read does not meet a condition  condition_unmet      check fails
 //	checker: error                                   error                check fails
@@ -67,6 +69,7 @@ const (
 	ReasonNothingSeen      = "nothing_seen"
 	ReasonNotRead          = "not_read"
 	ReasonNothingRead      = "nothing_read"
+	ReasonActionNotRead    = "action_not_read"
 	ReasonArgumentDiffers  = "argument_differs"
 	ReasonConditionUnmet   = "condition_unmet"
 	ReasonMissingEntity    = "missing_entity"

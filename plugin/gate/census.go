@@ -297,6 +297,7 @@ func (g *Gate) logGroups() {
 		case g.census.grouped[name]:
 			continue
 		case each:
+			g.tellUnread(name)
 			always = append(always, name)
 		case enforced:
 			decide = append(decide, name)

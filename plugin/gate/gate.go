@@ -72,8 +72,9 @@ type Gate struct {
 	observing bool
 	named     []Named
 	census    *census
-	// Names of tools that a warning was given for: agent tools, and tools that ran without asking.
-	unwired, unasked sync.Map
+	// Names of tools that a warning was given for: agent tools, tools that ran without asking, and guarded tools
+	// whose arguments no rule reads.
+	unwired, unasked, unread sync.Map
 
 	locks  sessionLocks
 	panics atomic.Uint64
@@ -174,6 +175,16 @@ func (g *Gate) Stats() Stats {
 func (g *Gate) enforced(name string) (enforced, always bool) {
 	always = g.listed.match(name) || g.isProtected(name)
 	return always || g.covered[name], always
+}
+
+// tellUnread warns once of a guarded tool whose arguments no rule reads. Of names in guard.tools others tell.
+func (g *Gate) tellUnread(name string) {
+	if g.covered[name] || g.listed.names[name] || !g.settings.NamesThings(name) {
+		return
+	}
+	if _, told := g.unread.LoadOrStore(name, true); !told {
+		g.log.Warn("contextgraph: no rule with in: action reads the arguments of a guarded tool, so each of its calls fails its check; add one, or write acts_on: nothing in guard.tools if a call names nothing", "tool", name)
+	}
 }
 
 // isProtected reports whether Protect guards every tool of that name.

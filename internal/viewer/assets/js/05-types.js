@@ -155,6 +155,7 @@
  * @property {string[]} warnings
  * @property {string[]} [notes]
  * @property {Rested[]} entities
+ * @property {string[]} [not_checked]
  * @property {NotChosen} [not_chosen]
  * @property {Answer[]} answers
  * @property {Check[]} checks
