@@ -224,6 +224,10 @@ func TestParseFull(t *testing.T) {
 					Cost: config.Cost{Type: "Product", Attribute: "price"}, Limit: config.Limit{Type: "Budget"},
 					Everything: true,
 				},
+				{
+					Cost: config.Cost{Type: "Product", Attribute: "price"}, Limit: config.Limit{Type: "Budget", Attribute: "amount"},
+					Everything: true, Across: config.AcrossSession, Enough: true,
+				},
 			},
 		},
 		Extract: []config.Extract{
