@@ -117,8 +117,8 @@ type Approval struct {
 	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
 	// of [Guard.Ask] has them: a [Ledger] does not store them.
 	Costs []Cost
-	// Same is the state that the last request for the same call of the same agent came to, and when, if it
-	// was let run. Only the result of [Guard.Ask] has it.
+	// Same is the last step of the last request for the same call of the same agent, if it was let run.
+	// Only the result of [Guard.Ask] has it.
 	Same Step
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
@@ -228,7 +228,8 @@ func (a Approval) Clone() Approval {
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
 //	    "age"}]}, absent where there is none,
 //	  "replaces": id, "difference": see [Difference], absent where it replaces none
-//	  "same": {"state", "at": RFC 3339}, see [Approval.Same], absent where there is none
+//	  "same": {"state", "at": RFC 3339, "untold": true, absent if the agent was told}, see [Approval.Same],
+//	    absent where there is none
 //	}
 //
 // Ages are those at the time of the request. Warnings name the reasons for which the check will
@@ -301,7 +302,11 @@ func (a Approval) Shown() map[string]any {
 		out["not_chosen"] = shownNotChosen(a.NotChosen, a.RequestedAt)
 	}
 	if a.Same.To != "" {
-		out["same"] = map[string]any{"state": string(a.Same.To), "at": stamp(a.Same.At)}
+		same := map[string]any{"state": string(a.Same.To), "at": stamp(a.Same.At)}
+		if a.Same.untold() {
+			same["untold"] = true
+		}
+		out["same"] = same
 	}
 	if a.Replaces != "" {
 		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()

@@ -53,7 +53,7 @@ const (
 //
 // own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
-//   - "The same call": that an equal call of the session ran, and when.
+//   - "The same call": that an equal call of the session ran, and when; and that the agent was not told.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
 //   - "Rests on": up to five things: the shown keys of the state, and entities that results showed. Those that the action names come
 //     first. A condition stands in brackets behind its value. An age stands behind an entity
@@ -324,7 +324,11 @@ func (a Approval) sameHint() string {
 	case StateFailed:
 		came = "failed"
 	}
-	return hintSame + " " + came + " at " + a.clockHint(a.Same.At) + "."
+	said := hintSame + " " + came + " at " + a.clockHint(a.Same.At)
+	if a.Same.untold() {
+		said += "; the agent was not told"
+	}
+	return said + "."
 }
 
 // hint says how a value differs: "price $40,000 → $52,000".

@@ -321,7 +321,7 @@ func (c *approvalCard) decisions() {
 		if w.Confirmed {
 			said = "approved"
 		}
-		if !w.Accepted {
+		if !w.Accepted && (w.Confirmed || w.Refusal != "") {
 			said += ", not taken: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
 		}
 		who := cmp.Or(w.Approver, "nobody that is named")
