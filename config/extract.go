@@ -32,7 +32,7 @@ type Extract struct {
 	// Each "$". In a file it is "value: {args: PATH}".
 	ValueArgs string `yaml:"value.args"`
 	// ValueType is the type of that value. Two spellings of one amount are one
-	// entity only when it is [entity.KindMoney]. Defaults to [entity.KindText].
+	// entity only when it is [entity.KindMoney]. A set names no thing. Defaults to [entity.KindText].
 	ValueType entity.Kind `yaml:"value_type"`
 	// Currency is the currency of a money value that names none, in ISO 4217:
 	// USD. Defaults to none.

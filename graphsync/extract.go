@@ -375,6 +375,8 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 	for _, a := range c.attributes {
 		raw, found, err := a.of(object)
 		switch {
+		case marked && a.Type == entity.KindSet && hidden(a.path, object):
+			err = errHidden
 		case err != nil:
 		case found && raw != nil:
 			v, err = entity.FromAny(raw, a.Type, a.Currency)

@@ -41,7 +41,6 @@ func rules() []rule {
 		{pkg: "internal/text", link: "modules " + network},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
-		{pkg: "internal/elements", link: outside + " " + storage},
 		{pkg: "internal/house", link: "modules " + network},
 		{pkg: "internal/mutate", link: "modules " + network},
 		// The row contract.
@@ -52,6 +51,7 @@ func rules() []rule {
 		{pkg: "config", imports: "entity internal/text", link: outside + " " + storage},
 
 		// What decides.
+		{pkg: "internal/elements", link: outside + " " + storage},
 		{pkg: "graphsync", imports: "config entity internal/elements internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
 		{pkg: "safety", imports: "config entity internal/text record", link: outside + " " + storage},
 		{pkg: "internal/source", imports: "config entity internal/elements internal/text safety", link: adk + " " + cloud + " " + storage},
