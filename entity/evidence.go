@@ -29,6 +29,9 @@ type Evidence struct {
 	// normalized paths (RFC 9535) of the nodes in which rules found them. Paths of conditions start
 	// there.
 	Places map[string][]string
+	// Unnamed says, by type, why rules with alternatives could not read the name of a thing on a list. Nobody can
+	// choose it, so it fails nothing but a sum over all things of the type.
+	Unnamed map[string]string
 	// Asked says that a model asked. The model must then have read the entities that it names.
 	Asked bool
 }

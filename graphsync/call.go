@@ -231,6 +231,9 @@ func (x *Extractor) Found(row record.Event) (map[string]entity.Entity, error) {
 	if err != nil {
 		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}
 	}
+	if len(read.entities) == 0 && len(read.lost) > 0 {
+		return nil, errors.New(read.lost[0].why)
+	}
 	out := make(map[string]entity.Entity)
 	for _, e := range finished(&row, read.entities) {
 		if old, known := out[e.Identity()]; known {

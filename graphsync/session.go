@@ -40,6 +40,7 @@ type Session struct {
 	things  map[string]*seenThing // by the identity of the thing
 	choices map[string][]*choice  // by the identity of the thing
 	found   map[string][]found    // by a model, by the identity of the thing
+	lost    []*lost               // in the order of their rows
 
 	// bytes is about the size of all this in memory.
 	bytes int64
@@ -231,6 +232,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 			s.see(e, finished(e, part), r)
 		}
 		s.chooseIn(e, read.choices, r)
+		s.lose(e.Seq, read, r)
 		seen = bySource(e, node, read.entities)
 		if r != nil {
 			for _, child := range of {

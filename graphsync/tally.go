@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -38,8 +39,19 @@ func (c Counts) Rule(name string) Tally {
 	return Tally{Rule: name}
 }
 
-// Counts returns what the session was made of.
+// Counts returns what the session was made of. Rows in which a rule could not read the value of a thing count as failed.
 func (s *Session) Counts() Counts {
+	c := s.ownCounts()
+	for i, l := range s.lost {
+		if i == 0 || s.lost[i-1].row != l.row {
+			c.Failed, c.Error = c.Failed+1, cmp.Or(c.Error, l.why)
+		}
+	}
+	return c
+}
+
+// ownCounts is Counts without the lost matches.
+func (s *Session) ownCounts() Counts {
 	c := s.counts
 	c.Rules, c.Tools = slices.Clone(c.Rules), slices.Clone(c.Tools)
 	return c
@@ -52,7 +64,7 @@ type Tally struct {
 	// is of the tool or the event of the rule, and has a result where the rule reads results.
 	Rows  int `json:"rows"`
 	Found int `json:"found"`
-	// Failed counts the rows that contradict the rule. They give nothing.
+	// Failed counts the rows that contradict the rule in a part.
 	Failed int `json:"failed,omitempty"`
 	// Nearly describes the latest row that the rule found nothing in: how far its path matched, and
 	// what stood there instead. It is the error for a row that contradicts the rule. "" says that
@@ -68,6 +80,9 @@ type ruleRead struct {
 	rule   *compiled
 	found  int
 	nearly string
+	// lost is how many matches it lost. flaw says why not all could be read.
+	lost int
+	flaw string
 }
 
 // tallied returns the tallies with the reads of one more row.
@@ -85,6 +100,10 @@ func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tal
 			t.Failed++
 			t.Nearly = text.Clip(err.Error(), maxNearly)
 		case err != nil: // the row failed as a whole
+		case r.flaw != "":
+			t.Failed++
+			t.Found += r.found
+			t.Nearly = text.Clip(r.flaw, maxNearly)
 		case r.found > 0:
 			t.Found += r.found
 		case r.nearly != "":

@@ -92,6 +92,9 @@ func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Al
 	if err != nil {
 		return cost, nil, err
 	}
+	if why := q.record.Unnamed[b.Cost.Type]; b.Everything && why != "" {
+		return cost, nil, fmt.Errorf("a %s has no name that can be read, so its %s is not in the sum: %s", b.Cost.Type, b.Cost.Attribute, why)
+	}
 	now, err := b.sum(q.targets, q.decision.Node, func(i int) (entity.Value, error) {
 		price := found[i].result.Now[b.Cost.Attribute]
 		if !found[i].read || price.IsZero() {
