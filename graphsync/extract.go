@@ -123,7 +123,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			if c.In == config.InResult && (len(found) == 0 || c.flaw(found, missed) != "") {
 				// Many tools answer with a text that is JSON.
 				if wide, inside := unfold(doc); inside {
-					if more, less, failed := c.apply(e, wide, docs.marked, read.named); failed == nil && len(more) > 0 && c.flaw(more, less) == "" {
+					if more, less, failed := c.apply(e, wide, docs.marked, read.named); failed == nil && (len(found) == 0 && len(more)+len(less) > 0 || len(more) > 0 && c.flaw(more, less) == "") {
 						found, missed, err = more, less, nil
 					}
 				}
@@ -183,6 +183,20 @@ func (r *rowRead) given(answers bool) {
 		}
 		from = end
 	}
+}
+
+// empty reports whether an object has neither the value nor any attribute.
+func (c *compiled) empty(object any, marked bool) bool {
+	paths := []*jsonpath.Path{c.value}
+	for _, a := range c.attributes {
+		paths = append(paths, a.path)
+	}
+	for _, p := range paths {
+		if p != nil && (marked && hidden(p, object) || slices.ContainsFunc(p.Select(object), func(v any) bool { return v != nil })) {
+			return false
+		}
+	}
+	return true
 }
 
 // flaw returns why a part of what a rule should have found cannot be read, "" if it can.
@@ -358,6 +372,12 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 			continue
 		default:
 			lose(err)
+			missed[len(missed)-1].nothing = c.eachOne && c.empty(object.Node, marked)
+			continue
+		}
+		if flaw := c.flaw([]entity.Entity{e}, nil); flaw != "" && c.valueArgs != nil && c.eachOne && c.empty(object.Node, marked) {
+			lose(errors.New(flaw))
+			missed[len(missed)-1].nothing, missed[len(missed)-1].about = true, e.Identity()
 			continue
 		}
 		if action {

@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"cmp"
+	"slices"
 )
 
 // lost is a match of a rule that gave nothing, because its value could not be read.
@@ -14,8 +15,12 @@ type lost struct {
 	why  string // err, with the row and the rule
 	// hidden says that a part of the row was left out there: more than one thing may be lost.
 	hidden bool
-	row    int64
-	result *result
+	// nothing says that the result has neither the value nor any attribute. about is the identity of the thing that the
+	// arguments of the call name.
+	nothing bool
+	about   string
+	row     int64
+	result  *result
 	// again are the later results of the same tool, arguments and rule of which nothing was lost.
 	again []*result
 }
@@ -23,6 +28,9 @@ type lost struct {
 // lose adds the matches that a row lost. What its rules read in full stands in for what they lost before.
 func (s *Session) lose(row int64, read rowRead, r *result) {
 	for _, of := range read.rules {
+		if r != nil && !r.given && of.found > 0 && of.flaw == "" && s.fits[of.rule] == 0 {
+			s.fits[of.rule] = row
+		}
 		if r == nil || r.given || r.args == "" || of.lost > 0 || of.found == 0 && of.nearly != "" {
 			continue
 		}
@@ -46,11 +54,25 @@ func (s *Session) keepLost(l lost, row int64, r *result) {
 // losses returns the lost matches that count.
 func (sel *selector) losses() (list []*lost) {
 	for _, l := range sel.s.lost {
-		if l.row <= sel.upTo && (l.result == nil || !l.result.void) && !sel.readAgain(l) {
+		if l.row <= sel.upTo && (l.result == nil || !l.result.void) && !sel.readAgain(l) && !sel.foundNothing(l) {
 			list = append(list, l)
 		}
 	}
 	return list
+}
+
+// foundNothing reports whether a result says that there is no such thing: its rule has read a good result, so it fits,
+// and nothing had shown the thing before.
+func (sel *selector) foundNothing(l *lost) bool {
+	fits := sel.s.fits[l.rule]
+	if thing := sel.s.things[l.about]; thing != nil {
+		for _, a := range thing.attributes {
+			if slices.ContainsFunc(a.said, func(s said) bool { return s.reading() && s.row < l.row }) {
+				return false
+			}
+		}
+	}
+	return l.nothing && fits > 0 && fits <= sel.upTo
 }
 
 // lacks adds the lost matches that count. A list shows choices by a rule with alternatives, and nobody can choose
