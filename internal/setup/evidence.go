@@ -105,6 +105,9 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	if ev.Notes != nil {
 		remarks = append(remarks, ev.Notes()...)
 	}
+	for _, typ := range slices.Sorted(maps.Keys(sel.Unnamed)) {
+		remarks = append(remarks, "A "+typ+" on a list has no name that can be read, so it cannot be chosen: "+sel.Unnamed[typ])
+	}
 	receipt := c.Receipt
 	receipt.Notes = remarks
 	return safety.Snapshot{
