@@ -122,14 +122,14 @@ func Listed(o *Options) {
 // Covered leaves the tool as it is: its own confirmation, enforced by a rule.
 func Covered(o *Options) {
 	o.Protect = false
-	o.reads("buy")
+	Reads(o)
 }
 
-// reads adds a rule over the arguments of the tool, unless there is one.
-func (o *Options) reads(tool string) {
-	if !slices.ContainsFunc(o.Config.Extract, func(e config.Extract) bool { return e.In == config.InAction && e.Tool == tool }) {
+// Reads adds a rule over the arguments of the tool, unless there is one. [New] does it where the tool is guarded.
+func Reads(o *Options) {
+	if !slices.ContainsFunc(o.Config.Extract, func(e config.Extract) bool { return e.In == config.InAction }) {
 		o.Config.Extract = append(slices.Clone(o.Config.Extract), config.Extract{
-			Name: "bought", Tool: tool, In: config.InAction, Type: "Product", Value: "$.item",
+			Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item",
 		})
 	}
 }
@@ -185,8 +185,8 @@ func New(t testing.TB, opts ...Option) *Harness {
 			opt(o)
 		}
 	}
-	if o.Protect || len(o.Config.Guard.Tools) > 0 || o.Config.Guard.Mode == config.ModeObserve {
-		o.reads("buy")
+	if o.Protect || o.MakeToolset != nil || len(o.Config.Guard.Tools) > 0 || o.Config.Guard.Mode == config.ModeObserve {
+		Reads(o)
 	}
 	h.Memory = o.Config.Memory
 	if h.Memory == nil && (o.Config.Enabled == nil || *o.Config.Enabled) { // else nobody makes a journal

@@ -14,10 +14,11 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // clearArgs returns an error for arguments that programs may read in two ways: with keys that they may take for one,
-// also in a text that is JSON, or with one that the declaration of the tool does not have.
+// also in a text that is JSON, with one that the declaration of the tool does not have, or with a number that is not exact.
 func clearArgs(t tool.Tool, args any) error {
 	if err := text.ClearKeys(args); err != nil {
 		return fmt.Errorf("its arguments have %w", err)
@@ -25,8 +26,11 @@ func clearArgs(t tool.Tool, args any) error {
 	if _, err := text.OpenTexts(args); err != nil {
 		return fmt.Errorf("a text in its arguments is JSON that programs may read in two ways: %w", err)
 	}
-	known, closed := declaredArgs(t)
 	object, _ := args.(map[string]any)
+	if _, _, err := safety.ArgsDigest(object); err != nil {
+		return fmt.Errorf("its %w", err)
+	}
+	known, closed := declaredArgs(t)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if closed && !known[name] {
 			return fmt.Errorf("its declaration has no argument %+q; those that it has are %s", name, quotedNames(known))
