@@ -96,7 +96,7 @@ var paying = record.Session{App: "app", User: "u", ID: "s"}
 func ask(t *testing.T, state m, timeout time.Duration, pay tool.Tool, others ...*plugin.Plugin) *payment {
 	p := &payment{ledger: new(store.Memory).Open().Ledger(), sessions: session.InMemoryService(), artifacts: &artifacts{Service: artifact.InMemoryService(), fails: state["fails"]}}
 	mk := &market{}
-	guard := must(safety.NewGuard(safety.GuardConfig{Ledger: p.ledger, Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}}))
+	guard := must(safety.NewGuard(safety.GuardConfig{Ledger: p.ledger, Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: actsOnNothing}))
 	_, p.gate = newGate(recorder.Config{Sink: &rowtest.Sink{}, Secret: []byte("secret")}, gate.Config{Guard: guard, Settings: config.Guard{EffectTimeout: timeout}})
 	root := asks("root", adktest.Script(adktest.Calls(call("c1", "pay", m{"item": "Strava"})), adktest.Text("wait"), adktest.Text("done")), p.gate.Protect(pay))
 	p.runner = must(runner.New(runner.Config{AppName: "app", Agent: root, SessionService: p.sessions, ArtifactService: p.artifacts, PluginConfig: plugins(p.gate, others...)}))
