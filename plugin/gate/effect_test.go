@@ -201,6 +201,12 @@ func TestReadOfAChangedKeyEndsTheTool(t *testing.T) {
 		"WithAgentContext": func(ctx agent.Context) {
 			get(ctx.WithDelta(nil).WithAgentContext(context.WithValue(ctx, userKey{}, 1)).State())
 		},
+		"InvocationContext": func(ctx agent.Context) {
+			run := ctx.WithDelta(nil).(interface {
+				InvocationContext() agent.InvocationContext
+			}).InvocationContext()
+			get(run.WithContext(ctx).Session().State())
+		},
 		"NewToolContext":     func(ctx agent.Context) { get(agent.NewToolContext(ctx.WithICDelta(nil), "", nil, nil).State()) },
 		"a new artifact":     func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "new.txt") },
 		"an artifact":        func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "a.txt") },
