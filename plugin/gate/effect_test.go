@@ -205,7 +205,7 @@ func TestReadOfAChangedKeyEndsTheTool(t *testing.T) {
 			run := ctx.WithDelta(nil).(interface {
 				InvocationContext() agent.InvocationContext
 			}).InvocationContext()
-			get(run.WithContext(ctx).Session().State())
+			get(run.WithContext(context.WithValue(ctx, userKey{}, 1)).Session().State())
 		},
 		"NewToolContext":     func(ctx agent.Context) { get(agent.NewToolContext(ctx.WithICDelta(nil), "", nil, nil).State()) },
 		"a new artifact":     func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "new.txt") },
