@@ -39,6 +39,9 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 	}
 	idle := 0
 	for i, t := range total {
+		if t.Unrepeated > 0 {
+			x.add(area, Note, "register it, or write others: ignore", "rule %q: %s", t.Rule, setup.Unrepeated)
+		}
 		r := cfg.Extract[i].WithDefaults()
 		remedy := "contextgraph rules SESSION shows it for one session"
 		switch {
@@ -106,7 +109,7 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 	}
 	total = make([]graphsync.Tally, len(cfg.Extract))
 	for _, s := range list {
-		rows, err := j.Events(ctx, s.Session)
+		rows, err := store.Events(ctx, j, s.Session)
 		if err != nil {
 			return nil, nil, nil, "", err
 		}
@@ -115,6 +118,7 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 			t := counts.Rule(r.Name)
 			total[i].Rule = t.Rule
 			total[i].Rows, total[i].Found, total[i].Failed = total[i].Rows+t.Rows, total[i].Found+t.Found, total[i].Failed+t.Failed
+			total[i].Unrepeated += t.Unrepeated
 			if t.Nearly != "" {
 				total[i].Nearly = t.Nearly
 			}

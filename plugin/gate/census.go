@@ -317,6 +317,7 @@ func (g *Gate) logGroups() {
 		enforced, each := g.enforced(name)
 		switch {
 		case each:
+			g.tellUnread(name)
 			add(groupAlways, name)
 		case enforced:
 			add(groupDecide, name)

@@ -18,7 +18,7 @@ import (
 )
 
 // watched is the run as a protected tool sees it. It lives as long as the effect may, and not as long as
-// its caller. What it shows of the state and of artifacts is compared with the approval. ADK makes the
+// its caller. State and artifacts that it hands out are compared with the approval. ADK makes the
 // context of the tool from it, and from that all others.
 type watched struct {
 	context.Context // in the place of that of the run
