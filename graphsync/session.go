@@ -74,7 +74,7 @@ type beginning struct {
 // result is what a step can read: a call that ended, or what was given in the place of one.
 type result struct {
 	number int64
-	// early is the number by which requests showed its value before a row had it, 0 for none.
+	// early is the number by which requests showed the value of a result that was given before a row had it, 0 for none.
 	early int64
 	// row is the number of the row that has the result, start that of the row at which its call began. start is
 	// 0 if the record does not have it: such a result supersedes nothing.
@@ -398,7 +398,9 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 		delete(s.paused, r.call)
 		r.answers, r.start = true, call.row
 	}
-	r.early = s.early[shownKey{r.tool, r.digest}]
+	if r.given {
+		r.early = s.early[shownKey{r.tool, r.digest}]
+	}
 	s.results = append(s.results, r)
 	if run != nil {
 		run.results = append(run.results, r)

@@ -53,6 +53,9 @@ func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Eviden
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
 	turns := underway.Of(ctx, s)
+	if ev.of.Extractor().ReadsOther() != "" {
+		turns.Earlier = slices.Concat(turns.Earlier, turns.Unanswered)
+	}
 	selectAll := func() (graphsync.Selection, error) { return ev.of.Select(ctx, s, d, turns.Named()...) }
 	live := ev.Underway.Runs(s)
 	sel, err := selectAll()
