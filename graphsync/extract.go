@@ -16,8 +16,10 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/elements"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -130,6 +132,9 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			read.choices = x.choose(read.choices, c, found)
 			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found)}
+			if err == nil {
+				r.set, err = c.set(e, &docs, found)
+			}
 			if len(found) == 0 {
 				r.nearly = nearly(c.each, doc)
 			}
@@ -244,6 +249,11 @@ func (d *documents) of(e *record.Event, c *compiled) (doc any, applies bool, err
 		if doc, err = decode(raw); err != nil {
 			return nil, true, fmt.Errorf("content is not JSON: %w", err)
 		}
+		if c.In == config.InAction || c.In == config.InArgs {
+			if opened, err := text.OpenTexts(doc); err == nil { // no call runs where it cannot be opened
+				doc = opened
+			}
+		}
 		if d.decoded == nil {
 			d.decoded = make(map[config.In]any)
 		}
@@ -315,6 +325,11 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	var out []entity.Entity
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
+		if value := []any(nil); c.In == config.InAction {
+			if value = c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && value[0] == nil {
+				continue // it names nothing here
+			}
+		}
 		e, err := c.entity(row, object.Node, marked)
 		if err == nil {
 			err = agree(first, e)
@@ -358,14 +373,22 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		e.Norm = v
 	}
 	for _, a := range c.attributes {
-		raw, found, err := selectOne(a.path, object)
+		raw, found, err := a.of(object)
 		switch {
+		case marked && a.Type == entity.KindSet && hidden(a.path, object):
+			err = errHidden
 		case err != nil:
 		case found && raw != nil:
 			v, err = entity.FromAny(raw, a.Type, a.Currency)
+			if marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()) {
+				err = errHidden
+			}
 		case marked && hidden(a.path, object):
 			err = errHidden
 		case a.Optional:
+			if c.In == config.InResult {
+				e.Absent = append(e.Absent, a.name)
+			}
 			continue
 		case found:
 			err = errors.New("it is null; an attribute that may be missing is optional")
@@ -392,6 +415,18 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		e.ArtifactURI = uri
 	}
 	return e, e.Validate()
+}
+
+// of returns what an object of a row has of the attribute; false when it has nothing.
+func (a *compiledAttribute) of(object any) (raw any, found bool, err error) {
+	if a.Type != entity.KindSet {
+		return selectOne(a.path, object)
+	}
+	list, found, err := elements.Of(a.path, object)
+	if list == nil {
+		list = []any{} // found, and empty
+	}
+	return list, found, err
 }
 
 // named returns the value of the thing in an object of a row.
