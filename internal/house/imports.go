@@ -118,7 +118,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     "internal/verify",
-			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/replicate internal/rowfile internal/warehouse record",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/replicate internal/rowfile internal/store internal/warehouse record",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		// Flows run through ADK, and ask nobody.
