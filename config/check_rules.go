@@ -56,9 +56,10 @@ func (e *Extract) check(p *problems, path string) {
 		p.when(a.LookedUp && readsOther, at+".looked_up", "the rule does not read a result, where a tool looks things up", "remove it, or write in: result")
 	})
 	p.optionalPath(path+".artifact_uri", e.ArtifactURI)
+	word(p, path+".alternatives", e.Alternatives, "is no list of choices", AlternativesTrue, AlternativesSession)
 	p.between(path+".confidence", e.Confidence, 0, 1)
 	p.when(e.FromClient && readsOther, path+".from_client", "the rule reads no result, and a client answers a call with one", "remove it, or write in: result")
-	p.when(e.Alternatives && readsOther, path+".alternatives", "the rule reads no result, and only a result shows the choices", "remove it, or write in: result")
+	p.when(e.Alternatives != "" && readsOther, path+".alternatives", "the rule reads no result, and only a result shows the choices", "remove it, or write in: result")
 }
 
 // ReadsResult reports whether the rule reads the result of a tool.

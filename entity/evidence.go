@@ -59,10 +59,10 @@ type Counted struct {
 	// [Shown].
 	Row         int64
 	Rule, Place string
-	// Result says that the rule reads the result of a tool, Alternatives that it has
-	// alternatives: true. In the second case this rule shows nothing in the row that the
-	// action names.
-	Result, Alternatives bool
+	// Result says that the rule reads the result of a tool, Alternatives that it says alternatives. Such
+	// a rule shows nothing in the row that the action names; Session: nor in any other row. Asked says
+	// that the arguments of the look-up name the entity.
+	Result, Alternatives, Session, Asked bool
 }
 
 // Shown names a rule that shows an attribute of a type, and the tool in whose results.

@@ -93,7 +93,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		if err != nil {
 			return read, err
 		}
-		read.choices = x.choose(read.choices, nil, declared)
+		read.choices = x.choose(read.choices, nil, declared, nil)
 		asked, err := x.asked(e)
 		if err != nil {
 			return read, err
@@ -127,7 +127,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			if err == nil {
 				err = docs.classify(e, c, found)
 			}
-			read.choices = x.choose(read.choices, c, found)
+			read.choices = x.choose(read.choices, c, found, docs.args)
 			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found)}
 			if len(found) == 0 {

@@ -10,7 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
+	"github.com/theory/jsonpath"
 	"github.com/theory/jsonpath/spec"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -79,10 +82,10 @@ func (d *documents) origin(e *record.Event) string {
 	return content.Origin
 }
 
-// arguments are the scalars in the arguments of a call: all, and those under each key.
+// arguments are the scalars in the arguments of a call: all, those under each key, and those in lists.
 type arguments struct {
-	all   []any
-	byKey map[string][]any
+	all, listed []any
+	byKey       map[string][]any
 }
 
 // arguments reads the arguments of the call that the row ends.
@@ -107,25 +110,55 @@ func (d *documents) arguments() (*arguments, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the arguments of the call are not JSON: %w", err)
 	}
-	d.args.add("", doc)
+	d.args.add("", doc, false)
 	return d.args, nil
 }
 
-func (a *arguments) add(key string, v any) {
+func (a *arguments) add(key string, v any, listed bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			a.add(k, e)
+			a.add(k, e, listed)
 		}
 	case []any:
 		for _, e := range v {
-			a.add(key, e)
+			a.add(key, e, true)
 		}
 	case nil:
 	default:
 		a.all = append(a.all, v)
 		a.byKey[key] = append(a.byKey[key], v)
+		if listed {
+			a.listed = append(a.listed, v)
+		}
 	}
+}
+
+// asked reports whether the arguments of a look-up name an entity: a text that has its value as words of its own,
+// or a number in a list or under the key of the value. Any other number may be that of a page.
+func (c *compiled) asked(e entity.Entity, args *arguments) bool {
+	if args == nil {
+		return false
+	}
+	value := words(e.Value)
+	return slices.ContainsFunc(args.all, func(arg any) bool {
+		text, is := arg.(string)
+		return is && strings.Contains(words(text), value)
+	}) || slices.ContainsFunc(slices.Concat(args.listed, args.byKey[lastName(c.value)]), func(arg any) bool {
+		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
+		return err == nil && words(said.String()) == value
+	})
+}
+
+// words returns the words of a text, in small letters, each between spaces.
+func words(s string) string {
+	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.So) && !strings.ContainsRune("-_.", r)
+	})
+	for i := range list {
+		list[i] = strings.Trim(list[i], "-_.")
+	}
+	return " " + strings.Join(list, " ") + " "
 }
 
 // echoes returns the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
@@ -150,7 +183,7 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string)
 			})
 		}
 		switch {
-		case said(args.byKey[a.name]), said(args.byKey[c.lastName(a)]):
+		case said(args.byKey[a.name]), said(args.byKey[lastName(a.path)]):
 			out = append(out, a.name)
 		case v.Kind() == entity.KindBool, !said(args.all):
 		case v.Kind() == entity.KindText, named:
@@ -162,13 +195,12 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string)
 	return out, near
 }
 
-// lastName returns the key in the result that an attribute is read from, "" if its path
-// does not end in one.
-func (c *compiled) lastName(a compiledAttribute) string {
-	segments := a.path.Query().Segments()
-	if len(segments) == 0 {
+// lastName returns the key in the result that a path reads, "" if it does not end in one.
+func lastName(p *jsonpath.Path) string {
+	if p == nil || len(p.Query().Segments()) == 0 {
 		return ""
 	}
+	segments := p.Query().Segments()
 	selectors := segments[len(segments)-1].Selectors()
 	if len(selectors) != 1 {
 		return ""

@@ -157,7 +157,7 @@ func (s *Session) choose(c choice, r *result) {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Rule, b.Rule))
 	})
 	if known {
-		list[i].Reading = list[i].Reading || c.Reading
+		list[i].Reading, list[i].Asked = list[i].Reading || c.Reading, list[i].Asked || c.Asked
 		return
 	}
 	s.choices[c.Key] = slices.Insert(list, i, &c)

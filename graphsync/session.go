@@ -40,6 +40,8 @@ type Session struct {
 	things  map[string]*seenThing // by the identity of the thing
 	choices map[string][]*choice  // by the identity of the thing
 	found   map[string][]found    // by a model, by the identity of the thing
+	// executed are the approved calls that ran to their end, in the order of their rows.
+	executed []execution
 
 	// bytes is about the size of all this in memory.
 	bytes int64
@@ -210,6 +212,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 		if attrs.ADK.Agent && len(of) == 0 {
 			s.failed(1, fmt.Sprintf("the record lacks the run of agent %s, which ran as a tool in a turn that was broken off", r.tool))
 		}
+	}
+	if e.EventType == record.ToolCompleted {
+		s.execute(e, attrs, start.content)
 	}
 	read, err := s.x.row(e, start.content, pending)
 	s.counts.Rules = tallied(s.counts.Rules, read.rules, read.rule, err)
