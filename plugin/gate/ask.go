@@ -81,7 +81,7 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		}
 	}()
 	if enforced {
-		if err = clearKeys(args); err != nil {
+		if err = clearArgs(args); err != nil {
 			return nil
 		}
 		if c != nil && c.second != nil {
