@@ -53,7 +53,7 @@ func (e *Extract) check(p *problems, path string) {
 		p.jsonPath(at+".path", a.Path)
 		p.kind(at, "type", a.Type, a.Currency)
 		p.when(attribute == entity.Exists && a.Type != entity.KindBool, at+".type", "exists is what a rule without attributes gives, a boolean", "write type: boolean, or another name")
-		p.when(a.LookedUp && readsOther, at+".looked_up", "the rule does not read a result, where a tool looks things up", "remove it, or write in: result")
+		p.when(a.LookedUp && readsOther && e.Event != "TOOL_COMPLETED", at+".looked_up", "the rule does not read a result, where a tool looks things up", "remove it, or write in: result")
 	})
 	p.optionalPath(path+".artifact_uri", e.ArtifactURI)
 	word(p, path+".alternatives", e.Alternatives, "is no list of choices", AlternativesTrue, AlternativesSession)

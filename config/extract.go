@@ -83,7 +83,7 @@ type Attribute struct {
 	Optional bool `yaml:"optional"`
 	// LookedUp says that the tool looked the value up, although the arguments of the
 	// call say it too. Without it a value that repeats an argument counts for nothing.
-	// For rules over results only. Defaults to false.
+	// For rules over results, and over TOOL_COMPLETED. Defaults to false.
 	LookedUp bool `yaml:"looked_up"`
 }
 

@@ -74,6 +74,8 @@ type Entity struct {
 	// Near names the attributes whose value stands in the arguments of the call under another name, sorted: they may
 	// be readings, and replace none.
 	Near []string `json:",omitzero"`
+	// EchoOf names the argument that each of Echoes repeats. Only the reading of a row sets it.
+	EchoOf map[string]string `json:"-"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
 	// Confidence is 0..1; exact sources use 1 unless configured otherwise.

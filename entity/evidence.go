@@ -25,6 +25,9 @@ type Evidence struct {
 	// same types that count although the action does not name them, and says why.
 	NotChosen NotChosen
 	Counted   map[string]Counted
+	// Echoed has, by Key and attribute, the argument of a look-up that a result only repeated, where no
+	// reading of the attribute counts.
+	Echoed map[string]map[string]string
 	// Places has the places at which the arguments of the action name entities: by Key, the
 	// normalized paths (RFC 9535) of the nodes in which rules found them. Paths of conditions start
 	// there.

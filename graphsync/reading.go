@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,15 +43,12 @@ func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity
 		}
 		return nil
 	}
-	if c.In != config.InResult {
-		return nil
-	}
 	args, err := d.arguments()
 	if err != nil || len(args.all) == 0 {
 		return err
 	}
 	for i := range found {
-		found[i].Echoes, found[i].Near = c.echoes(found[i], args)
+		c.echoes(&found[i], args)
 	}
 	return nil
 }
@@ -82,10 +80,12 @@ func (d *documents) origin(e *record.Event) string {
 	return content.Origin
 }
 
-// arguments are the scalars in the arguments of a call: all, those under each key, and those in lists.
+// arguments are the scalars in the arguments of a call: all, those under each key, and those in lists. keys
+// are sorted.
 type arguments struct {
 	all, listed []any
 	byKey       map[string][]any
+	keys        []string
 }
 
 // arguments reads the arguments of the call that the row ends.
@@ -111,6 +111,7 @@ func (d *documents) arguments() (*arguments, error) {
 		return nil, fmt.Errorf("the arguments of the call are not JSON: %w", err)
 	}
 	d.args.add("", doc, false)
+	d.args.keys = slices.Sorted(maps.Keys(d.args.byKey))
 	return d.args, nil
 }
 
@@ -161,11 +162,11 @@ func words(s string) string {
 	return " " + strings.Join(list, " ") + " "
 }
 
-// echoes returns the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
+// echoes notes the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
 // amount or a time is said under the name of the attribute, or under any name if the arguments also name the entity:
 // a search for at most $400 may find what costs just that. Under another name it is near. A boolean is one of two
 // values, so under another name it is nothing.
-func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string) {
+func (c *compiled) echoes(e *entity.Entity, args *arguments) {
 	key := e.CanonicalKey()
 	named := slices.ContainsFunc(args.all, func(arg any) bool {
 		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
@@ -176,23 +177,26 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string)
 		if !ok || a.LookedUp {
 			continue
 		}
-		said := func(list []any) bool {
-			return slices.ContainsFunc(list, func(arg any) bool {
+		says := func(key string) bool {
+			return slices.ContainsFunc(args.byKey[key], func(arg any) bool {
 				said, err := entity.FromAny(arg, a.Type, a.Currency)
 				return err == nil && said.Equal(v)
 			})
 		}
-		switch {
-		case said(args.byKey[a.name]), said(args.byKey[lastName(a.path)]):
-			out = append(out, a.name)
-		case v.Kind() == entity.KindBool, !said(args.all):
-		case v.Kind() == entity.KindText, named:
-			out = append(out, a.name)
-		default:
-			near = append(near, a.name)
+		keys := []string{a.name, lastName(a.path)} // as it is called
+		if v.Kind() == entity.KindText || named && v.Kind() != entity.KindBool {
+			keys = append(keys, args.keys...)
+		}
+		if at := slices.IndexFunc(keys, says); at >= 0 {
+			e.Echoes = append(e.Echoes, a.name)
+			if e.EchoOf == nil {
+				e.EchoOf = make(map[string]string)
+			}
+			e.EchoOf[a.name] = keys[at]
+		} else if v.Kind() != entity.KindBool && slices.ContainsFunc(args.keys, says) {
+			e.Near = append(e.Near, a.name)
 		}
 	}
-	return out, near
 }
 
 // lastName returns the key in the result that a path reads, "" if it does not end in one.

@@ -30,6 +30,7 @@ type said struct {
 	*sighted
 	value entity.Value // zero for the attribute ""
 	echo  bool         // of an argument of the call: no reading
+	arg   string       // the argument, "" where another source says the same
 	near  bool         // an argument has it under another name: it supersedes nothing
 }
 
@@ -66,13 +67,13 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 			seen.start = r.start
 			seen.row = cmp.Or(r.place, seen.row)
 		}
-		seen.Attributes, seen.Echoes, seen.Near = nil, nil, nil
+		seen.Attributes, seen.Echoes, seen.Near, seen.EchoOf = nil, nil, nil, nil
 		thing := s.sight(seen, r)
 		if len(en.Attributes) == 0 {
 			s.say(thing, "", said{sighted: seen})
 		}
 		for name, value := range en.Attributes {
-			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name), slices.Contains(en.Near, name)})
+			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name), en.EchoOf[name], slices.Contains(en.Near, name)})
 		}
 	}
 }

@@ -272,6 +272,15 @@ func (sel *selector) attribute(c *canonical, seen seenAttribute, byModel []found
 	}
 	for s := range sel.latest(seen.said, false) {
 		c.claim(name, s.value, s.Entity)
+		if s.echo && s.arg != "" {
+			if sel.out.Echoed == nil {
+				sel.out.Echoed = make(map[string]map[string]string)
+			}
+			if sel.out.Echoed[c.key] == nil {
+				sel.out.Echoed[c.key] = make(map[string]string)
+			}
+			sel.out.Echoed[c.key][name] = s.arg
+		}
 		return
 	}
 }
