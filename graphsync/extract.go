@@ -97,7 +97,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		if err != nil {
 			return read, err
 		}
-		read.choices = x.choose(read.choices, nil, declared)
+		read.choices = x.choose(read.choices, nil, declared, nil)
 		asked, err := x.asked(e)
 		if err != nil {
 			return read, err
@@ -133,7 +133,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			if err == nil {
 				err = docs.classify(e, c, found)
 			}
-			read.choices = x.choose(read.choices, c, found)
+			read.choices = x.choose(read.choices, c, found, docs.args)
 			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found), lost: len(missed), flaw: c.flaw(found, missed)}
 			if err == nil {
