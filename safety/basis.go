@@ -244,11 +244,13 @@ func (q *inquiry) expected(e entity.Canonical, name string) string {
 	return remedy
 }
 
+// folded is one text for things that differ in the spelling of their names alone.
+func folded(c entity.Canonical) string {
+	return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
+}
+
 // otherSpelling names what was read and differs from e in its spelling alone.
 func (q *inquiry) otherSpelling(e entity.Canonical) string {
-	folded := func(c entity.Canonical) string {
-		return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
-	}
 	for _, other := range q.record.Entities {
 		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
 			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)
