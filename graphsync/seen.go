@@ -28,7 +28,7 @@ type sighted struct {
 // said is what a sighting says of one attribute.
 type said struct {
 	*sighted
-	value entity.Value // zero for the attribute ""
+	value entity.Value // zero for the attribute "" of a thing that was shown
 	echo  bool         // of an argument of the call: no reading
 	near  bool         // an argument has it under another name: it supersedes nothing
 }
@@ -72,7 +72,11 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 			s.say(thing, "", said{sighted: seen})
 		}
 		for name, value := range en.Attributes {
-			s.say(thing, name, said{seen, value, slices.Contains(en.Echoes, name), slices.Contains(en.Near, name)})
+			at := name
+			if name == entity.Exists && en.Source.Reading() { // one attribute, whether it was said or shown
+				at = ""
+			}
+			s.say(thing, at, said{seen, value, slices.Contains(en.Echoes, name), slices.Contains(en.Near, name)})
 		}
 	}
 }

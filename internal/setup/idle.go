@@ -22,8 +22,11 @@ func notes(rules []graphsync.Tally) (out []string) {
 	return out
 }
 
-// Idle says that the rule of a tally read rows and found nothing.
+// Idle says that the rule of a tally read rows and found nothing, or could read none in full.
 func Idle(t graphsync.Tally) string {
+	if t.Found > 0 {
+		return fmt.Sprintf("rule %q cannot read all of %s: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
+	}
 	return fmt.Sprintf("rule %q read %s and found nothing: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
 }
 
@@ -49,7 +52,7 @@ func LogIdle(log *slog.Logger) func(record.Session, []graphsync.Tally) {
 				continue
 			}
 			settled[t.Rule] = true
-			if t.Found == 0 {
+			if t.Idle() {
 				log.Warn("contextgraph: "+Idle(t)+"; what it should find is not checked", "session", s.ID, "see", "contextgraph rules "+s.ID)
 			}
 		}
