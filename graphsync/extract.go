@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/theory/jsonpath"
 
@@ -115,14 +114,8 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		}
 		if err == nil && applies {
 			var found []entity.Entity
-			found, err = c.apply(e, doc, docs.marked, read.named)
-			if c.In == config.InResult && len(found) == 0 {
-				// Many tools answer with a text that is JSON.
-				if wide, inside := unfold(doc); inside {
-					if more, failed := c.apply(e, wide, docs.marked, read.named); failed == nil && len(more) > 0 {
-						found, err = more, nil
-					}
-				}
+			if doc, err = c.opened(doc); err == nil {
+				found, err = c.apply(e, doc, docs.marked, read.named)
 			}
 			if err == nil {
 				err = docs.classify(e, c, found)
@@ -266,34 +259,6 @@ func decode(raw []byte) (doc any, err error) {
 		return nil, errors.New("something follows the value")
 	}
 	return doc, nil
-}
-
-// unfold returns a document with the values in the place of texts that are one object or list as JSON. inside
-// says that there are any.
-func unfold(doc any) (out any, inside bool) {
-	switch doc := doc.(type) {
-	case string:
-		if text := strings.TrimSpace(doc); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-			if v, err := decode([]byte(text)); err == nil {
-				return v, true
-			}
-		}
-	case []any:
-		list := make([]any, len(doc))
-		for i, v := range doc {
-			unfolded, has := unfold(v)
-			list[i], inside = unfolded, inside || has
-		}
-		return list, inside
-	case map[string]any:
-		members := make(map[string]any, len(doc))
-		for k, v := range doc {
-			unfolded, has := unfold(v)
-			members[k], inside = unfolded, inside || has
-		}
-		return members, inside
-	}
-	return doc, false
 }
 
 // isNoResult reports whether a tool's result says that the tool did not do its work.
