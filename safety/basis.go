@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
@@ -260,11 +261,14 @@ func (q *inquiry) lookUp(typ, name string) string {
 	return strings.Join(tools, " or ")
 }
 
-// otherSpelling names what was read and differs from e in its spelling alone.
+// otherSpelling names what was read and differs from e in its spelling alone, or has a redacted name.
 func (q *inquiry) otherSpelling(e entity.Canonical) string {
 	for _, other := range q.record.Entities {
 		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
 			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)
+		}
+		if other.Type == e.Type && strings.Contains(other.Value, jsonenc.MarkRedacted) && shown(other) {
+			return fmt.Sprintf("; %q was read, whose name was redacted when it was recorded, as it looks like a secret: such a thing cannot be approved under this name", other.Value)
 		}
 	}
 	return ""

@@ -155,6 +155,8 @@ func TestBasis(t *testing.T) {
 
 		{name: "another spelling", seen: none, others: []entity.Canonical{called("X", readAt("$10"))}, now: values{"price": usd("$10")},
 			want: []string{`nothing_seen: nothing on record shows it: ... ; "X" was read: name it by exactly that`}},
+		{name: "a name that was redacted", seen: none, others: []entity.Canonical{called("Secret: [REDACTED]", readAt("$10"))}, now: values{"price": usd("$10")},
+			want: []string{`nothing_seen: nothing on record shows it: ... ; "Secret: [REDACTED]" was read, whose name was redacted when it was recorded, as it looks like a secret: ...`}},
 		{name: "another spelling that nobody read", seen: none, others: []entity.Canonical{called("X", echoAt("$10"))}, now: values{"price": usd("$10")},
 			want: []string{"nothing_seen: nothing on record shows it: no rule of the configuration shows it", "nothing_seen: ..."}},
 		{name: "another thing", seen: none, others: []entity.Canonical{called("y", readAt("$10"))}, now: values{"price": usd("$10")},
