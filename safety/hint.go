@@ -30,6 +30,7 @@ const (
 	maxNotMetHint    = 200
 	maxNotChosenHint = 150
 	maxEntityHint    = 150
+	maxSetHint       = 100
 	maxWord          = 40
 )
 
@@ -177,14 +178,26 @@ func attributeHint(name string, v entity.Value) string {
 		return word(name)
 	case isBool:
 		return "not " + word(name)
-	case v.Kind() == entity.KindSet && len(v.Elements()) == 0:
-		return "no " + word(name)
+	case v.Kind() == entity.KindSet:
+		return setHint(name, v.Elements())
 	case v.Kind() == entity.KindText:
 		return word(v.String())
 	case v.Kind() == entity.KindNumber:
 		return word(v.String()) + " " + word(name)
 	}
 	return word(name) + " " + text.Clip(v.String(), maxWord)
+}
+
+// setHint writes as many elements of a set as there is room for: "items [Chair, Desk, and 3 more]".
+func setHint(name string, elements []string) string {
+	if len(elements) == 0 {
+		return "no " + word(name)
+	}
+	words := make([]string, min(len(elements), maxHinted))
+	for i := range words {
+		words[i] = word(elements[i])
+	}
+	return strings.TrimSuffix(listed(word(name)+" [", words, len(elements), maxSetHint), ".") + "]"
 }
 
 // ageHint says roughly how long a time is, from one minute on.
