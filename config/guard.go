@@ -50,7 +50,7 @@ type Guard struct {
 	// or to CheckTimeout when that is longer.
 	CheckDeadline time.Duration `yaml:"check_deadline"`
 	// EffectTimeout bounds an approved call of a tool that code protects. Its context ends then, and not
-	// when whoever called the agent goes away. Defaults to 10m.
+	// when whoever called the agent goes away. A call that it cuts is in doubt. Defaults to 10m.
 	EffectTimeout time.Duration `yaml:"effect_timeout"`
 	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
 	// the check fail; 0 accepts every entity. Defaults to 0.5.

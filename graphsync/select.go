@@ -373,7 +373,10 @@ func (s *Session) void(of *said) bool { return of.result != 0 && s.results[of.re
 
 // isShown reports whether the deciding request showed a sighting itself.
 func (sel *selector) isShown(s *said) bool {
-	return sel.everything || !s.inner && s.result != 0 && holds(sel.shown, s.result)
+	shows := func() bool {
+		return holds(sel.shown, s.result) || holds(sel.shown, sel.s.results[s.result-1].early)
+	}
+	return sel.everything || !s.inner && s.result != 0 && shows()
 }
 
 // latest ranges over what is said of an attribute, the latest first: the readings, or the rest.

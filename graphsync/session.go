@@ -30,6 +30,7 @@ type Session struct {
 	results  []*result              // by number, from 1, in the order of their rows
 	same     map[shownKey][]*result // by tool and digest, in the order of their rows
 	noRow    map[record.Shown]*noRow
+	early    map[shownKey]int64  // the numbers of values that a request showed before a row had them, from -1 down
 	outputs  map[string][]output // by digest, in the order of their rows
 	calls    []modelCall         // in the order of their rows
 	named    map[string]int      // place in calls by the ids of the calls that they ask for
@@ -71,6 +72,8 @@ type beginning struct {
 // result is what a step can read: a call that ended, or what was given in the place of one.
 type result struct {
 	number int64
+	// early is the number by which requests showed its value before a row had it, 0 for none.
+	early int64
 	// row is the number of the row that has the result, start that of the row at which its call began. start is
 	// 0 if the record does not have it: such a result supersedes nothing.
 	row, start int64
@@ -392,6 +395,7 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 		delete(s.paused, r.call)
 		r.answers, r.start = true, call.row
 	}
+	r.early = s.early[shownKey{r.tool, r.digest}]
 	s.results = append(s.results, r)
 	if run != nil {
 		run.results = append(run.results, r)
