@@ -15,6 +15,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/args"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
@@ -188,6 +189,12 @@ func (p *problems) optionalPath(path, jsonPath string) {
 	if jsonPath != "" {
 		p.jsonPath(path, jsonPath)
 	}
+}
+
+// plain reports the path of a rule over the arguments of an action that leaves elements out.
+func (p *problems) plain(path, jsonPath string) {
+	parsed, err := jsonpath.Parse(jsonPath)
+	p.when(err == nil && !args.Plain(parsed), path, Quote(jsonPath)+" may leave out what the action is about", "over the arguments of an action write names, indexes and [*] only")
 }
 
 // quotedName matches the names and the texts in a path as [jsonpath.Path.String] writes it,

@@ -37,6 +37,8 @@ func (c *Guard) check(p *problems) {
 		p.count(at+".approvers", t.Approvers, maxApprovers)
 		p.names(at+".override", t.Override, "the name of a person, as WithIdentity or WithAuthorizer gives it")
 		p.when(len(t.Override) == 1, at+".override", "names one person", "write two or more: it takes two people to override a check")
+		word(p, at+".acts_on", t.ActsOn, "is not known", ActsOnThings, ActsOnNothing)
+		word(p, at+".arguments", t.Arguments, "is not known", ArgumentsShown, ArgumentsStrict)
 		p.patterns(at+".state.free", t.State.Free, stateKey)
 		p.patterns(at+".state.show", t.State.Show, stateKey)
 	})

@@ -50,7 +50,7 @@ type Guard struct {
 	// or to CheckTimeout when that is longer.
 	CheckDeadline time.Duration `yaml:"check_deadline"`
 	// EffectTimeout bounds an approved call of a tool that code protects. Its context ends then, and not
-	// when whoever called the agent goes away. Defaults to 10m.
+	// when whoever called the agent goes away. A call that it cuts is in doubt. Defaults to 10m.
 	EffectTimeout time.Duration `yaml:"effect_timeout"`
 	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
 	// the check fail; 0 accepts every entity. Defaults to 0.5.
@@ -85,9 +85,36 @@ type ToolSettings struct {
 	// names none or at least two, as the program names people. Of several settings each has to name
 	// them. Defaults to nobody.
 	Override []string `yaml:"override"`
+	// ActsOn says whether a call has to name what it acts on. Of several settings the strictest counts. Defaults to
+	// [ActsOnThings].
+	ActsOn ActsOn `yaml:"acts_on"`
+	// Arguments says what becomes of arguments that no rule reads. Of several settings the strictest counts. Defaults
+	// to [ArgumentsShown].
+	Arguments Arguments `yaml:"arguments"`
 	// State is about the state of the session that a protected call reads.
 	State State `yaml:"state"`
 }
+
+// ActsOn says whether a call has to name what it acts on.
+type ActsOn string
+
+const (
+	// ActsOnThings fails the check of a call in which no rule with "in: action" finds anything.
+	ActsOnThings ActsOn = "things"
+	// ActsOnNothing is for tools such as restart_all, whose calls name nothing. Something has to have been read all
+	// the same.
+	ActsOnNothing ActsOn = "nothing"
+)
+
+// Arguments says what becomes of arguments that no rule, condition or budget reads.
+type Arguments string
+
+const (
+	// ArgumentsShown shows their names to whoever approves, as not checked.
+	ArgumentsShown Arguments = "shown"
+	// ArgumentsStrict fails the check.
+	ArgumentsStrict Arguments = "strict"
+)
 
 // State says which keys of the state of a session a call may find changed.
 type State struct {
@@ -126,6 +153,13 @@ func Matching[S any](settings map[string]S, name string) (out []S) {
 		}
 	}
 	return out
+}
+
+// NamesThings reports whether the calls of a tool have to name what they act on: unless every entry of [Guard.Tools]
+// that stands for it says [ActsOnNothing], and there is one.
+func (g Guard) NamesThings(tool string) bool {
+	given := Matching(g.Tools, tool)
+	return len(given) == 0 || slices.ContainsFunc(given, func(s ToolSettings) bool { return s.ActsOn != ActsOnNothing })
 }
 
 // Mode says how strictly the gate treats approvals.

@@ -75,6 +75,8 @@ type Entity struct {
 	// Near names the attributes whose value stands in the arguments of the call under another name, sorted: they may
 	// be readings, and replace none.
 	Near []string `json:",omitzero"`
+	// Absent names the attributes that a result may lack and lacked, sorted.
+	Absent []string `json:",omitzero"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
 	// Confidence is 0..1; exact sources use 1 unless configured otherwise.

@@ -11,6 +11,17 @@ import (
 	"strings"
 )
 
+// Names is the attribute of the set of all things that a call showed by a rule: their names.
+const Names = "names"
+
+const setPrefix = "all "
+
+// SetOf returns the type of the sets of things of a type that calls showed.
+func SetOf(typ string) string { return setPrefix + typ }
+
+// ElementOf returns the type of the things in sets of a type; false if the type is not one of sets.
+func ElementOf(typ string) (of string, isSet bool) { return strings.CutPrefix(typ, setPrefix) }
+
 // Set returns what a thing holds: texts, in any order. One that stands twice counts twice.
 func Set(elements ...string) Value {
 	list := make([]any, len(elements))

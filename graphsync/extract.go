@@ -19,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/elements"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -131,6 +132,9 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			read.choices = x.choose(read.choices, c, found)
 			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found)}
+			if err == nil {
+				r.set, err = c.set(e, &docs, found)
+			}
 			if len(found) == 0 {
 				r.nearly = nearly(c.each, doc)
 			}
@@ -245,6 +249,11 @@ func (d *documents) of(e *record.Event, c *compiled) (doc any, applies bool, err
 		if doc, err = decode(raw); err != nil {
 			return nil, true, fmt.Errorf("content is not JSON: %w", err)
 		}
+		if c.In == config.InAction || c.In == config.InArgs {
+			if opened, err := text.OpenTexts(doc); err == nil { // no call runs where it cannot be opened
+				doc = opened
+			}
+		}
 		if d.decoded == nil {
 			d.decoded = make(map[config.In]any)
 		}
@@ -316,6 +325,11 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	var out []entity.Entity
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
+		if value := []any(nil); c.In == config.InAction {
+			if value = c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && value[0] == nil {
+				continue // it names nothing here
+			}
+		}
 		e, err := c.entity(row, object.Node, marked)
 		if err == nil {
 			err = agree(first, e)
@@ -372,6 +386,9 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		case marked && hidden(a.path, object):
 			err = errHidden
 		case a.Optional:
+			if c.In == config.InResult {
+				e.Absent = append(e.Absent, a.name)
+			}
 			continue
 		case found:
 			err = errors.New("it is null; an attribute that may be missing is optional")

@@ -133,11 +133,7 @@ func (a *arguments) add(key string, v any) {
 // a search for at most $400 may find what costs just that. A set is said if the arguments say all its elements. Under another name it is near. A boolean is one of two
 // values, so under another name it is nothing.
 func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string) {
-	key := e.CanonicalKey()
-	named := slices.ContainsFunc(args.all, func(arg any) bool {
-		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
-		return err == nil && entity.Entity{Type: e.Type, Value: said.String(), Norm: said}.CanonicalKey() == key
-	})
+	named := c.namedIn(args, e)
 	for _, a := range c.attributes {
 		v, ok := e.Attributes[a.name]
 		if !ok || a.LookedUp {
@@ -163,6 +159,15 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string)
 		}
 	}
 	return out, near
+}
+
+// namedIn reports whether arguments name an entity.
+func (c *compiled) namedIn(args *arguments, e entity.Entity) bool {
+	key := e.CanonicalKey()
+	return slices.ContainsFunc(args.all, func(arg any) bool {
+		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
+		return err == nil && entity.Entity{Type: e.Type, Value: said.String(), Norm: said}.CanonicalKey() == key
+	})
 }
 
 // saidAll reports whether a list says everything in the elements of a set that has any.
@@ -205,8 +210,8 @@ func (x *Extractor) asked(e *record.Event) ([]entity.Entity, error) {
 	if err != nil || args == nil {
 		return nil, err
 	}
-	named, _, err := x.named(record.Decision{Tool: toolName(e.Content), Args: string(args)})
-	return named, err
+	named, err := x.named(record.Decision{Tool: toolName(e.Content), Args: string(args)})
+	return named.entities, err
 }
 
 // argsOf returns the arguments in the row that ended a call, nil if it has none.

@@ -25,6 +25,8 @@ import (
 //	nothing on record shows it, or an attribute      nothing_seen         check fails
 //	the model that asked had read none of its values not_read             check fails
 //	it had read nothing, and the call names nothing  nothing_read         check fails
+//	the arguments name nothing that a rule reads, or
+//	rules may leave aside something that they name   action_not_read      check fails
 //	the arguments differ from what was read          argument_differs     check fails
 //	a value that was read does not meet a condition  condition_unmet      check fails
 //	checker: error                                   error                check fails
@@ -67,6 +69,7 @@ const (
 	ReasonNothingSeen      = "nothing_seen"
 	ReasonNotRead          = "not_read"
 	ReasonNothingRead      = "nothing_read"
+	ReasonActionNotRead    = "action_not_read"
 	ReasonArgumentDiffers  = "argument_differs"
 	ReasonConditionUnmet   = "condition_unmet"
 	ReasonMissingEntity    = "missing_entity"
@@ -163,7 +166,10 @@ func failOf(e entity.Canonical, reason, format string, args ...any) Failure {
 // recommend gives the advice of an alert about an attribute with the present value now.
 func recommend(attribute string, now entity.Value, typ, value, before, after string) string {
 	subject, before, after := oneLine(typ+" "+value), oneLine(before), oneLine(after)
+	_, isSet := entity.ElementOf(typ)
 	switch {
+	case isSet:
+		return fmt.Sprintf("Look at what is new or gone in %s (%s). If the plan is still right with that, make the same call again; else plan anew, and ask for approval of the new plan.", oneLine(value), after)
 	case isFalse(attribute, now):
 		return fmt.Sprintf("Replace %s with one that is available, or leave it out, and ask for approval of the new plan.", subject)
 	case now.Kind() == entity.KindMoney:

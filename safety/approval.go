@@ -117,6 +117,8 @@ type Approval struct {
 	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
 	// of [Guard.Ask] has them: a [Ledger] does not store them.
 	Costs []Cost
+	// NotChecked names the arguments that nothing reads, as "options.ship.to". Only the result of [Guard.Ask] has it.
+	NotChecked []string
 	// Same is the last step of the last request for the same call of the same agent, if it was let run.
 	// Only the result of [Guard.Ask] has it.
 	Same Step
@@ -203,6 +205,7 @@ func (a Approval) Clone() Approval {
 		a.Needs[key] = maps.Clone(needs)
 	}
 	a.Costs = slices.Clone(a.Costs)
+	a.NotChecked = slices.Clone(a.NotChecked)
 	a.Gaps = slices.Clone(a.Gaps)
 	a.Receipt.Notes = slices.Clone(a.Receipt.Notes)
 	a.Difference = a.Difference.clone()
@@ -217,6 +220,7 @@ func (a Approval) Clone() Approval {
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
 //	  "requested_at", "expires_at": RFC 3339,
 //	  "requester": {"name", "authenticated": bool},
+//	  "not_checked": [text], the arguments that nothing reads, absent where there is none,
 //	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
@@ -241,6 +245,9 @@ func (a Approval) Shown() map[string]any {
 		attributes := make(map[string]any, len(e.Attributes))
 		for name, v := range e.Attributes {
 			attributes[name] = show(name, v)
+		}
+		for _, name := range e.Absent {
+			attributes[name] = notThere
 		}
 		entry := map[string]any{
 			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
@@ -284,6 +291,9 @@ func (a Approval) Shown() map[string]any {
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
 		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
+	}
+	if len(a.NotChecked) > 0 {
+		out["not_checked"] = shownNotChecked(a.NotChecked)
 	}
 	if len(a.Surroundings.Shown) > 0 {
 		out["state"] = a.Surroundings.shown()

@@ -139,7 +139,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err := g.besides(ctx, &q, a.ID); err != nil {
 		return a, fmt.Errorf("safety: %w", err)
 	}
-	costs := q.costs(g.policy)
+	costs, notChecked := q.costs(g.policy), q.notRead(g.policy)
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
@@ -152,7 +152,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Costs = costs
+	a.Costs, a.NotChecked = costs, notChecked
 	if !r.Chained {
 		return a, nil
 	}

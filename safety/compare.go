@@ -67,6 +67,9 @@ func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, 
 	}
 }
 
+// notThere stands for the value of an attribute that may be missing, and was.
+const notThere = "not there"
+
 // lookedFor says where an attribute was looked for, "" where nobody knows.
 func lookedFor(where string) string {
 	if where == "" {
@@ -104,6 +107,11 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		compared++
 		if isFalse(name, now) {
 			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, "not seen", show(name, now), now, nil, "")
+		}
+	}
+	for _, name := range e.Absent { // of an answer without it nobody knows whether it could have it
+		if now := answer[name]; !now.IsZero() && !isFalse(name, now) {
+			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, notThere, show(name, now), now, nil, "")
 		}
 	}
 	if compared == 0 && (len(rests.attributes) > 0 || len(rests.failures) == 0) {
@@ -211,7 +219,7 @@ func showMove(name string, seen, now entity.Value) (before, after string) {
 		list []string
 	}{{"came", came}, {"went", went}} {
 		if len(m.list) > 0 {
-			moved = append(moved, firstOf(m.list, len(m.list))+" "+m.verb)
+			moved = append(moved, strings.Join(m.list, ", ")+" "+m.verb)
 		}
 	}
 	return show(name, seen), strings.Join(moved, "; ")

@@ -112,7 +112,7 @@ func rules() []rule {
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
-			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/store internal/text",
+			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/store internal/text safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{

@@ -240,15 +240,18 @@ func (w window) Get(ctx context.Context, req *session.GetRequest) (*session.GetR
 }
 
 // Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up. This is
-// so as well if the price is another one by then.
+// so as well if the price is another one by then, and if another process goes on, whose first request shows all results.
 func TestTurnBrokenOffAnywhere(t *testing.T) {
 	for name, first := range map[string][]*model.LLMResponse{
 		"it looks":         {looking("routes"), looking("more routes"), adktest.Text("It is there.")},
 		"it looks at once": {adktest.Calls(searching("routes"), searching("more routes")), adktest.Text("It is there.")},
 		"it asks":          {looking("routes"), buying()},
 	} {
-		for _, price := range []string{"$40,000", "$52,000"} {
-			t.Run(name+", "+price, func(t *testing.T) {
+		for _, then := range []struct {
+			price   string
+			restart bool
+		}{{"$40,000", false}, {"$52,000", false}, {"$40,000", true}, {"$52,000", true}} {
+			t.Run(fmt.Sprintf("%s, %+v", name, then), func(t *testing.T) {
 				rounds := 0
 				for cut, left := int64(1), true; left; cut++ {
 					script := adktest.Script(slices.Concat(first, []*model.LLMResponse{looking("routes"), buying(), adktest.Text("Done.")})...)
@@ -262,7 +265,13 @@ func TestTurnBrokenOffAnywhere(t *testing.T) {
 						left = left || e.RunSeq > cut
 						return e.RunSeq > cut
 					})
-					h.Shop.Set(price, true)
+					if then.restart {
+						of := h
+						h = cgtest.New(t, cgtest.Beside(of), func(o *cgtest.Options) {
+							o.Answer, o.ChangeRunner = script.Answer, func(rc *runner.Config) { rc.SessionService = of.Sessions }
+						})
+					}
+					h.Shop.Set(then.price, true)
 					calls := adktest.Confirmations(h.Say("buy it"))
 					if len(calls) != 1 {
 						t.Fatalf("cut after row %d: %d requests for a confirmation, want 1", cut, len(calls))

@@ -78,7 +78,7 @@ func (r *random) step() {
 		rows := []record.Event{r.row(), r.row(), r.row()}
 		if r.now[0].Stats().Refused() == 0 && rows[0].Status+rows[1].Status+rows[2].Status == "OKOKOK" {
 			// A store may tell of any loss of the handle.
-			r.both("Import", func(s store.Store) any { return s.Import(ctx, rows) })
+			r.both("Import", func(s store.Store) any { return store.Import(ctx, s, rows) })
 		}
 	case 5, 6:
 		p := Pending(r.asked)

@@ -153,7 +153,9 @@
  * @property {string} [change]
  * @property {boolean} [overridden]
  * @property {string[]} warnings
+ * @property {string[]} [notes]
  * @property {Rested[]} entities
+ * @property {string[]} [not_checked]
  * @property {NotChosen} [not_chosen]
  * @property {Answer[]} answers
  * @property {Check[]} checks
