@@ -157,9 +157,7 @@ func (a Approval) entityHint(e entity.Canonical) string {
 		}
 		said := attributeHint(name, e.Attributes[name])
 		if isSet {
-			if said = "none"; len(e.Attributes[name].Elements()) > 0 {
-				said = setHint("only", e.Attributes[name].Elements())
-			}
+			said = setHint("only ", "", "none", e.Attributes[name].Elements())
 		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
 			said = strings.TrimSpace(said + " [" + clause(need.Condition) + "]")
@@ -194,7 +192,7 @@ func attributeHint(name string, v entity.Value) string {
 	case isBool:
 		return "not " + word(name)
 	case v.Kind() == entity.KindSet:
-		return setHint(name, v.Elements())
+		return setHint(word(name)+" [", "]", "no "+word(name), v.Elements())
 	case v.Kind() == entity.KindText:
 		return word(v.String())
 	case v.Kind() == entity.KindNumber:
@@ -203,16 +201,17 @@ func attributeHint(name string, v entity.Value) string {
 	return word(name) + " " + text.Clip(v.String(), maxWord)
 }
 
-// setHint writes as many elements of a set as there is room for: "items [Chair, Desk, and 3 more]".
-func setHint(name string, elements []string) string {
+// setHint names as many elements of a set as there is room for, between begin and end: "only INC-1",
+// "items [Chair, Desk, and 3 more]".
+func setHint(begin, end, none string, elements []string) string {
 	if len(elements) == 0 {
-		return "no " + word(name)
+		return none
 	}
 	words := make([]string, min(len(elements), maxHinted))
 	for i := range words {
 		words[i] = word(elements[i])
 	}
-	return strings.TrimSuffix(listed(word(name)+" [", words, len(elements), maxSetHint), ".") + "]"
+	return strings.TrimSuffix(listed(begin, words, len(elements), maxSetHint), ".") + end
 }
 
 // ageHint says roughly how long a time is, from one minute on.
