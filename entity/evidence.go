@@ -31,6 +31,9 @@ type Evidence struct {
 	Places map[string][]string
 	// Arguments says what rules read of the arguments of the action.
 	Arguments Arguments
+	// Unnamed says, by type, why rules with alternatives could not read the name of a thing on a list. Nobody can
+	// choose it, so it fails nothing but a sum over all things of the type.
+	Unnamed map[string]string
 	// Asked says that a model asked. The model must then have read the entities that it names.
 	Asked bool
 }

@@ -51,7 +51,7 @@ func (s *Session) Select(d record.Decision, turns ...string) Selection {
 // selected is Select with rows that were recorded after those of the session, and bear no evidence.
 func (s *Session) selected(d record.Decision, turns []string, waiting []record.Event) Selection {
 	sel := selector{s: s, d: d, x: s.x, upTo: cmp.Or(d.UpTo, math.MaxInt64)}
-	sel.out.Counts = s.Counts()
+	sel.out.Counts = s.ownCounts()
 	sel.now = s.timeOf(d.UpTo)
 	if len(waiting) > 0 && d.UpTo == 0 {
 		sel.now = waiting[len(waiting)-1].Time()
@@ -75,6 +75,7 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 	slices.SortFunc(sel.out.Entities, func(a, b entity.Canonical) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
 	})
+	sel.lacks()
 	sel.out.NoRow = s.withoutRow(sel.upTo)
 	runs := s.runsWith(waiting)
 	sel.out.Broken = s.broken(runs, d, sel.upTo)

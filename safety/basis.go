@@ -25,6 +25,16 @@ func readings(e entity.Canonical, name string) (values []entity.Value, read bool
 	return values, read
 }
 
+// unreadable returns why one of the values could not be read; false if all could.
+func unreadable(values []entity.Value) (why string, is bool) {
+	for _, v := range values {
+		if why, is = v.Unreadable(); is {
+			break
+		}
+	}
+	return why, is
+}
+
 // looked reports whether a look-up gave a value of an attribute.
 func looked(e entity.Canonical, name string) bool {
 	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Reads(name) && s.Source.Proves() })
@@ -164,6 +174,10 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		// The values that the approver saw have to hold in any case.
 		if known && !slices.Contains(a.values, was) {
 			a.values = append(a.values, was)
+		}
+		if why, bad := unreadable(a.values); bad {
+			out.failures, out.broken = append(out.failures, failOf(e, ReasonExtractionFailed, "%s could not be read: %s; look it up again, then ask again", name, why)), true
+			continue
 		}
 		if a.demand = q.demand(ctx, b, e, a); a.demand.phrase != "" {
 			if out.conditions == nil {
