@@ -213,8 +213,11 @@ func valueOf(v any, a config.Attribute) (entity.Value, error) {
 	}
 	if kind == entity.KindNone {
 		kind = entity.KindNumber
-		if _, isText := v.(string); isText {
+		switch v.(type) {
+		case string:
 			kind = entity.KindText
+		case []any:
+			kind = entity.KindSet
 		}
 	}
 	return entity.FromAny(v, kind, a.Currency)
