@@ -79,7 +79,7 @@ func (q *inquiry) beside(b budget, owner entity.Canonical, left entity.Value) (e
 			if c.Cost.IsZero() {
 				return entity.Value{}, fmt.Errorf("it is not known what %s takes from it, which was approved before", oneLine(a.Tool))
 			}
-			if way, _ := movement(c.Cost, most); most.IsZero() || way < 0 {
+			if way, _ := movement(most, c.Cost); most.IsZero() || way > 0 {
 				most = c.Cost
 			}
 		}
@@ -112,7 +112,10 @@ func (q *inquiry) left(b budget, owner entity.Canonical, limit entity.Value, fou
 func (b budget) smallest(owner entity.Canonical, limit, left entity.Value) entity.Value {
 	values, _ := readings(owner, b.Limit.Attribute)
 	for _, v := range append(values, left) {
-		if way, ordered := movement(limit, v); ordered && way < 0 {
+		if unlike(limit, v) {
+			continue // the check of the limit says so
+		}
+		if way, _ := movement(limit, v); way < 0 {
 			limit = v
 		}
 	}
