@@ -219,13 +219,11 @@ func showMove(name string, seen, now entity.Value) (before, after string) {
 	}
 	var moved []string
 	came, went := moves(seen, now)
-	for _, m := range [...]struct {
-		verb string
-		list []string
-	}{{"came", came}, {"went", went}} {
-		if len(m.list) > 0 {
-			moved = append(moved, strings.Join(m.list, ", ")+" "+m.verb)
-		}
+	if len(came) > 0 {
+		moved = append(moved, strings.Join(came, ", ")+" came")
+	}
+	if len(went) > 0 {
+		moved = append(moved, strings.Join(went, ", ")+" went")
 	}
 	return show(name, seen), strings.Join(moved, "; ")
 }
