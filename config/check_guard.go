@@ -124,6 +124,8 @@ func (b *Budget) check(p *problems, path string, c *Guard) {
 		p.attribute(path+".limit.attribute", b.Limit.Attribute)
 	}
 	p.unit(path+".severity", b.Severity)
+	word(p, path+".across", b.Across, "does not say which requests take from the limit", AcrossNone, AcrossSession)
+	p.when(b.Enough && b.Limit.Attribute == "", path+".enough", "the limit is the name of a thing, which does not change", "write limit.attribute, or leave it out")
 	unchecked := c.Require == RequireNamed || c.Require == RequireListed && !slices.Contains(c.Listed, b.Cost.Type)
 	p.when(b.Everything && unchecked, path+".everything", "sums entities that "+string(c.Require)+" leaves unchecked",
 		"write require: everything, or put "+Quote(b.Cost.Type)+" into guard.listed, with require: listed")

@@ -56,7 +56,7 @@ const (
 // own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
 //   - "Not checked:": arguments that no rule and no condition reads.
-//   - "The same call": that an equal call of the session ran, and when.
+//   - "The same call": that an equal call of the session ran, and when; and that the agent was not told.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
 //   - "Rests on": up to five things: the shown keys of the state, and entities that results showed. Those that the action names come
 //     first. A condition stands in brackets behind its value. An age stands behind an entity
@@ -128,8 +128,11 @@ func (a Approval) restsHint() string {
 	return listed(hintRests+" ", items, before+len(entities), maxRestsHint)
 }
 
-// rank puts first what the action names.
+// rank puts first what the action names, and sets last: they mostly hold what stands before them.
 func (a Approval) rank(e entity.Canonical) int {
+	if _, isSet := entity.ElementOf(e.Type); isSet {
+		return 2
+	}
 	if ofAction(e, a.DecisionNode) {
 		return 0
 	}
@@ -139,6 +142,10 @@ func (a Approval) rank(e entity.Canonical) int {
 // entityHint names an entity with the values that were read: "Cluster eu-west 64 free (2 min old)".
 func (a Approval) entityHint(e entity.Canonical) string {
 	text, sep := word(e.Type)+" "+word(e.Value), " "
+	of, isSet := entity.ElementOf(e.Type)
+	if isSet {
+		text = word(of) + " in " + word(e.Value) + ":"
+	}
 	var seen time.Time // the oldest of what is shown
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		if values, _ := readings(e, name); len(values) == 0 {
@@ -148,6 +155,9 @@ func (a Approval) entityHint(e entity.Canonical) string {
 			seen = at
 		}
 		said := attributeHint(name, e.Attributes[name])
+		if isSet {
+			said = setHint(e.Attributes[name])
+		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
 			said = strings.TrimSpace(said + " [" + clause(need.Condition) + "]")
 		}
@@ -180,12 +190,27 @@ func attributeHint(name string, v entity.Value) string {
 		return word(name)
 	case isBool:
 		return "not " + word(name)
+	case v.Kind() == entity.KindSet && len(v.Elements()) == 0:
+		return "no " + word(name)
 	case v.Kind() == entity.KindText:
 		return word(v.String())
 	case v.Kind() == entity.KindNumber:
 		return word(v.String()) + " " + word(name)
 	}
 	return word(name) + " " + text.Clip(v.String(), maxWord)
+}
+
+// setHint names the elements of a set: "only INC-1".
+func setHint(v entity.Value) string {
+	names := v.Elements()
+	if len(names) == 0 {
+		return "none"
+	}
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = word(name)
+	}
+	return "only " + firstOf(shown, len(shown))
 }
 
 // ageHint says roughly how long a time is, from one minute on.
@@ -217,7 +242,8 @@ func (a Approval) notSeenHint() string {
 			continue
 		}
 		for _, attribute := range slices.Sorted(maps.Keys(e.Attributes)) {
-			if values, _ := readings(e, attribute); len(values) == 0 {
+			values, _ := readings(e, attribute)
+			if _, bad := unreadable(values); len(values) == 0 || bad {
 				items = append(items, word(attribute)+" of "+name)
 			}
 		}
@@ -325,7 +351,11 @@ func (a Approval) sameHint() string {
 	case StateFailed:
 		came = "failed"
 	}
-	return hintSame + " " + came + " at " + a.clockHint(a.Same.At) + "."
+	said := hintSame + " " + came + " at " + a.clockHint(a.Same.At)
+	if a.Same.untold() {
+		said += "; the agent was not told"
+	}
+	return said + "."
 }
 
 // hint says how a value differs: "price $40,000 → $52,000".
@@ -360,12 +390,15 @@ func firstOf(items []string, total int) string {
 // word returns a name or a value so that it cannot be taken for anything else: one plain word
 // as it is, and anything else in quotes. A long one is cut.
 func word(s string) string {
-	s = text.Clip(strings.TrimSpace(text.Visible(s)), maxWord)
+	s = text.Clip(joiners.Replace(strings.TrimSpace(text.Visible(s))), maxWord)
 	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.Contains(s, " ") || strings.ContainsFunc(s, odd) {
 		return quoted(s)
 	}
 	return s
 }
+
+// joiners shows the characters in a word that nobody sees.
+var joiners = strings.NewReplacer("\u200c", `\u200c`)
 
 // clause returns a few words so that they cannot be taken for anything else: plain words as
 // they are, and anything else in quotes. A long text is cut.

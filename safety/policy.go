@@ -129,8 +129,8 @@ func (b rulebook) settings(tool string) config.ToolSettings {
 
 // normal returns the guard in a form that all guards with the same meaning share. Mode, Unguarded, and
 // the names of Tools and Inputs are not part of it: by them the gate chooses the calls that are decided
-// about. What they say of people and of arguments is. State is not, which the gate compares by itself. Nor is
-// SelfApproval: who may approve is up to the process that gets the answer, as its Authorizer is.
+// about. Their Approvers, Override, ActsOn and Arguments are part of it. State is not: the gate compares it by itself.
+// SelfApproval is not: the process that gets the answer says who may approve, as its Authorizer does.
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
 	g.Mode, g.Unguarded, g.SelfApproval, g.EffectTimeout = "", "", false, 0

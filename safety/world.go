@@ -30,6 +30,9 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 
 	q.acts(a.Tool, a.decision())
 	q.requester, q.authenticated = a.Requester, a.RequesterAuthenticated
+	if err := g.besides(ctx, &q, a.ID); err != nil {
+		q.blame(fail(ReasonStore, "%v", err))
+	}
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))

@@ -55,6 +55,9 @@ func (c *approvalCard) write() {
 	for _, w := range p.Warnings {
 		c.fact("Warning", w)
 	}
+	for _, n := range p.Notes {
+		c.fact("Note", n)
+	}
 	c.difference()
 	c.entities()
 	c.notChosen()
@@ -79,6 +82,9 @@ func (c *approvalCard) question() {
 	c.arguments()
 	for _, w := range p.Warnings {
 		c.fact("Warning", w)
+	}
+	for _, n := range p.Notes {
+		c.fact("Note", n)
 	}
 	c.difference()
 }
@@ -323,7 +329,7 @@ func (c *approvalCard) decisions() {
 		if w.Confirmed {
 			said = "approved"
 		}
-		if !w.Accepted {
+		if !w.Accepted && (w.Confirmed || w.Refusal != "") {
 			said += ", not taken: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
 		}
 		who := cmp.Or(w.Approver, "nobody that is named")

@@ -43,6 +43,9 @@ type Config struct {
 	// Covered are the names of the tools with a rule about their arguments. Their confirmations are
 	// enforced, not only observed.
 	Covered []string
+	// Counted has the rules by which all names in the results of a tool count, by the name of the tool: it has to be
+	// registered with Replayable.
+	Counted map[string]string
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Defaults to time.Now.
@@ -62,6 +65,7 @@ type Gate struct {
 	settings        config.Guard
 	listed, inputs  toolNames
 	covered         map[string]bool
+	counted         map[string]string
 	refuseUnguarded bool
 	unguarded       unguarded
 	// observing says that verdicts are recorded and block nothing but protected tools.
@@ -94,7 +98,7 @@ type Gate struct {
 func New(cfg Config) (*Gate, error) {
 	g := &Gate{
 		rec: cfg.Recorder, settings: cfg.Settings, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
-		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named),
+		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named), counted: maps.Clone(cfg.Counted),
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
 	}
