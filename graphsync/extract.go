@@ -5,10 +5,12 @@ package graphsync
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -490,12 +492,22 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 
 // exact returns an error for a number of 2^53 and more that came as a float64: it may have been another one. The
 // recorder writes it with an exponent, and an integer without.
-func exact(v any) error {
-	n, is := v.(json.Number)
-	if f, err := n.Float64(); is && err == nil && math.Abs(f) >= 1<<53 && strings.ContainsAny(n.String(), "eE") {
-		return fmt.Errorf("the number %s is too large to be exact: have the tool give it as text", n)
+func exact(v any) (err error) {
+	switch v := v.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && math.Abs(f) >= 1<<53 && strings.ContainsAny(v.String(), "eE") {
+			return fmt.Errorf("the number %s is too large to be exact: have the tool give it as text", v)
+		}
+	case []any:
+		for _, e := range v {
+			err = cmp.Or(err, exact(e))
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			err = cmp.Or(err, exact(v[k]))
+		}
 	}
-	return nil
+	return err
 }
 
 // nothing returns the error for a path that selects nothing.
