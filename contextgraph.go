@@ -118,7 +118,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	}
 	gc := gate.Config{Settings: in.cfg.Guard, Named: named(in.cfg), Logger: in.log, Now: in.code.Now}
 	if cfg.Guard.Mode != config.ModeObserve {
-		gc.Covered = setup.Covered(cfg)
+		gc.Covered, gc.Counted = setup.Covered(cfg), setup.Counted(cfg)
 	}
 	if !*in.cfg.Enabled {
 		if err := in.wire(rc, gc); err != nil {
@@ -162,7 +162,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
 			Give:  func(ctx context.Context, list []record.Shown) []record.Shown { return in.rec.Give(ctx, list) },
-			Close: func(ctx context.Context, runs map[string]underway.Broken) map[string]string {
+			Close: func(ctx context.Context, runs map[string]record.Turn) map[string]string {
 				return in.rec.Close(ctx, runs)
 			},
 		}),

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// session is a session of turns with 10 spans each, of which three are tools that find entities: 1,000 spans
-// and 2,000 entities in 100 turns. The last turn asks for an approval.
+// session records a session of turns. Each turn has 10 spans; three of them are tools that find entities. 100 turns
+// have 1,000 spans and 2,000 entities. The last turn asks for an approval.
 func session(b *testing.B, turns int) *recorder {
 	r := &recorder{t: b}
 	n := 0
@@ -169,7 +170,9 @@ func BenchmarkSelectAlternatives(b *testing.B) {
 					last = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.shown": shown}).EventID
 				}
 				rules := priceRules()
-				rules[0].Alternatives = alternatives
+				if alternatives {
+					rules[0].Alternatives = config.AlternativesTrue
+				}
 				folded := fold(b, rules, r.rows)
 				d := buying("p00")
 				d.Answer = last

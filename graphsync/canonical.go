@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ type canonical struct {
 	rank       map[string]int
 	claims     map[string]claimed
 	claimed    bool
+	absent     []string // sorted
 	byAction   bool
 	latest     entity.Entity
 }
@@ -42,7 +44,7 @@ type claimed struct {
 // rank stands for the attribute.
 func (c *canonical) read(name string, value entity.Value, e entity.Entity, rank int) {
 	if name == "" {
-		name, value = entity.Exists, entity.Bool(true)
+		name, value = entity.Exists, cmp.Or(value, entity.Bool(true))
 	}
 	if c.attributes == nil {
 		c.attributes, c.at, c.rank = make(map[string]entity.Value), make(map[string]time.Time), make(map[string]int)
@@ -127,7 +129,7 @@ func (c *canonical) counts() bool { return len(c.attributes) > 0 || c.claimed ||
 func (c *canonical) entity() entity.Canonical {
 	out := entity.Canonical{
 		Key: c.key, Type: c.latest.Type, Value: c.latest.Value, Norm: c.latest.Norm, ArtifactURI: c.latest.ArtifactURI,
-		Attributes: c.attributes, AttributeSeenAt: c.at,
+		Attributes: c.attributes, AttributeSeenAt: c.at, Absent: c.absent,
 	}
 	if out.Attributes == nil {
 		out.Attributes, out.AttributeSeenAt = make(map[string]entity.Value), make(map[string]time.Time)

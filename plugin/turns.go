@@ -93,9 +93,9 @@ func isFresh(ctx agent.InvocationContext) bool {
 
 // turn returns the events of an earlier turn, if the history has it from a user message on that answers nothing, or
 // has none of it, and events from before it began. Otherwise a window of the session service may have cut it.
-func (p *past) turn(of underway.Broken) (events []*session.Event, whole bool) {
+func (p *past) turn(of record.Turn) (events []*session.Event, whole bool) {
 	for _, ev := range p.events {
-		if ev.InvocationID == of.Turn {
+		if ev.InvocationID == of.ID {
 			events = append(events, ev)
 		}
 	}
@@ -111,7 +111,7 @@ func (p *past) turn(of underway.Broken) (events []*session.Event, whole bool) {
 // Close writes what the history of a run has of turns whose record is broken: each result and each output counts
 // as given, at the place of the first row of the run. It returns why a run cannot be closed, by its id: the end of
 // a sentence. runs are by their ids. The run is that of ctx, as [Detach] keeps it.
-func (rec *Recorder) Close(ctx context.Context, runs map[string]underway.Broken) (open map[string]string) {
+func (rec *Recorder) Close(ctx context.Context, runs map[string]record.Turn) (open map[string]string) {
 	open = make(map[string]string)
 	r := rec.within(ctx)
 	written := make(map[string]bool)
@@ -127,11 +127,11 @@ func (rec *Recorder) Close(ctx context.Context, runs map[string]underway.Broken)
 			open[id] = ", and the history of the session lacks its beginning"
 			continue
 		}
-		if !written[turn.Turn] && !rec.giveTurn(ctx, r, events) {
+		if !written[turn.ID] && !rec.giveTurn(ctx, r, events) {
 			open[id] = ", and what the history of the session has of it could not be recorded"
 			continue
 		}
-		written[turn.Turn] = true
+		written[turn.ID] = true
 		closed = append(closed, id)
 	}
 	if len(closed) == 0 {

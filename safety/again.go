@@ -4,9 +4,11 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -69,18 +71,44 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 		return Approval{}, r.refuse(CodeChange, last.ID, nil, "A person wants this call of %s to be different: %s.", r.Tool, quoted(oneLine(last.Change)))
 	case same && last.State == StateRejected:
 		return Approval{}, r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
-	case same && last.State.Open() && last.Replaces != "":
+	case same && (last.State == StateBlocked || failed(last)) && last.Last():
+		return Approval{}, r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s was asked for %d times, and each time its check kept it from running.", r.Tool, last.Chain+1)
+	case same && last.State.Open() && last.Replaces != "" && !failed(last):
 		return Approval{}, r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
 	case last.State != StateBlocked && open != "":
 		return g.earlier(ctx, r, open)
 	case last.State != StateBlocked:
 		return g.changed(ctx, r)
-	case same && last.Last():
-		return Approval{}, r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s was asked for %d times, and each time the world had changed before it ran.", r.Tool, last.Chain+1)
 	case last.Last():
 		return Approval{}, nil // whoever began the turn begins a new chain
 	}
 	return g.earlier(ctx, r, last.ID)
+}
+
+// failed reports whether a request waits although somebody has said yes: its check failed.
+func failed(a Approval) bool { return a.State.Open() && a.Verdict == CheckFailed.String() }
+
+// ReadAnew reports whether the step that asks for r has read something that r rests on since a request was
+// asked, in a refusal or in another result. ReadAnew changes nothing.
+func (g *Guard) ReadAnew(ctx context.Context, r Request, id string) (anew bool, err error) {
+	if g == nil {
+		return false, errNilGuard
+	}
+	defer rescue(&err)
+	_, canonical, err := ArgsDigest(r.Args)
+	if err != nil {
+		return false, err
+	}
+	old, err := g.get(ctx, r.Session, id)
+	if err != nil {
+		return false, err
+	}
+	snap, err := g.collect(ctx, r.Session, r.decision(canonical))
+	return err == nil && slices.ContainsFunc(g.policy.required(snap.Entities, r.DecisionNode), func(e entity.Canonical) bool {
+		return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool {
+			return s.Read && s.Source.Reading() && !s.SeenAt.Before(old.RequestedAt)
+		})
+	}), err
 }
 
 // calls returns the requests of the session for the call of r, whoever asked, oldest first.
@@ -100,16 +128,23 @@ func (r *Request) last(calls []Approval) Approval {
 
 // supersede ends the open requests for the call of r that its agent made before a, which is stored. Nobody
 // can answer a yet. Of two processes that ask at the same time, the ledger puts one first, and its
-// request ends. It returns how the last one came out that was let run.
-func (g *Guard) supersede(ctx context.Context, r *Request, a Approval) (same Step, err error) {
+// request ends. It returns the last step of the last one that was let run.
+func (g *Guard) supersede(ctx context.Context, r *Request, a Approval) (Step, error) {
 	calls, err := g.calls(ctx, r, a.ArgsDigest)
 	if err != nil {
 		return Step{}, err
 	}
+	ran := ""
 	for _, old := range calls {
 		switch {
+		case old.ID == a.ID && ran == "":
+			return Step{}, nil
 		case old.ID == a.ID:
-			return same, nil
+			steps, err := g.ledger.History(ctx, ran)
+			if err != nil || len(steps) == 0 {
+				return Step{}, fmt.Errorf("the history of %s: %w", ran, cmp.Or(err, ErrNotFound))
+			}
+			return steps[len(steps)-1], nil
 		case old.Agent != a.Agent:
 			continue
 		case old.State.Open():
@@ -125,10 +160,10 @@ func (g *Guard) supersede(ctx context.Context, r *Request, a Approval) (same Ste
 			}
 		}
 		if closedCode(old.State, "") == CodeAlreadyUsed {
-			same = Step{To: old.State, At: old.UpdatedAt}
+			ran = old.ID
 		}
 	}
-	return same, errors.New("the ledger does not list the request that it stored")
+	return Step{}, errors.New("the ledger does not list the request that it stored")
 }
 
 // lastChange returns the latest request of the session for the tool of r that a person rejected with a

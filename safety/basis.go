@@ -12,6 +12,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // readings returns the values that models were told of an attribute, the latest first, and whether the
@@ -23,6 +25,16 @@ func readings(e entity.Canonical, name string) (values []entity.Value, read bool
 		}
 	}
 	return values, read
+}
+
+// unreadable returns why one of the values could not be read; false if all could.
+func unreadable(values []entity.Value) (why string, is bool) {
+	for _, v := range values {
+		if why, is = v.Unreadable(); is {
+			break
+		}
+	}
+	return why, is
 }
 
 // looked reports whether a look-up gave a value of an attribute.
@@ -64,12 +76,17 @@ type attribute struct {
 	rule   rule
 	values []entity.Value
 	demand demand
+	// enough says that a budget holds what is left, whatever it was.
+	enough bool
 }
 
 // covers reports whether now counts as unchanged: with a condition if it meets that, without
 // one as the rule says. A value that is as it was read has not changed, even if it does not
 // meet the condition: then the reading fails the check. Values of one kind are expected.
 func (a attribute) covers(seen, now entity.Value) bool {
+	if a.enough {
+		return true
+	}
 	if a.demand.phrase != "" {
 		return seen.Equal(now) || a.demand.met(now)
 	}
@@ -77,9 +94,9 @@ func (a attribute) covers(seen, now entity.Value) bool {
 }
 
 // unlike reports whether two values cannot be compared. A condition with an order needs
-// amounts of one currency.
+// amounts of one currency, as does a limit that has to be enough.
 func (a attribute) unlike(seen, now entity.Value) bool {
-	return unlike(seen, now) || a.rule.condition.operator.ordered() && seen.Currency() != now.Currency()
+	return unlike(seen, now) || (a.enough || a.rule.condition.operator.ordered()) && seen.Currency() != now.Currency()
 }
 
 // doubt says, after sep, that the i-th value and another cannot both be true; "" if they
@@ -127,12 +144,12 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		}
 	}
 	if !seen && (t.action || !slices.ContainsFunc(e.Seen, given)) {
-		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
+		lack(Exists, "nothing on record shows it: %s%s", q.expected(e, Exists), q.otherSpelling(e))
 	}
 	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		a := attribute{name: name, rule: b.rule(e.Type, name)}
+		a := attribute{name: name, rule: b.rule(e.Type, name), enough: q.enough(b, e, name)}
 		values, read := readings(e, name)
 		was, known := e.Attributes[name]
 		a.values = values
@@ -149,7 +166,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			continue
 		default:
 			if seen {
-				lack(name, "nothing on record shows %s: %s", name, q.expected(e.Type, name))
+				lack(name, "nothing on record shows %s: %s", name, q.expected(e, name))
 			}
 			if !allowed && len(values) == 0 {
 				continue
@@ -159,6 +176,10 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		// The values that the approver saw have to hold in any case.
 		if known && !slices.Contains(a.values, was) {
 			a.values = append(a.values, was)
+		}
+		if why, bad := unreadable(a.values); bad {
+			out.failures, out.broken = append(out.failures, failOf(e, ReasonExtractionFailed, "%s could not be read: %s; look it up again, then ask again", name, why)), true
+			continue
 		}
 		if a.demand = q.demand(ctx, b, e, a); a.demand.phrase != "" {
 			if out.conditions == nil {
@@ -203,28 +224,51 @@ func (q *inquiry) said(e entity.Canonical, name string) (values []entity.Value) 
 
 // expected names the rule that would have shown an attribute. For [Exists], any attribute of the
 // type will do.
-func (q *inquiry) expected(typ, name string) string {
+func (q *inquiry) expected(e entity.Canonical, name string) string {
 	var ways []string
 	for _, x := range q.record.Expected {
 		way := fmt.Sprintf("rule %q in the results of %q", x.Rule, x.Tool)
-		if x.Type == typ && (name == Exists || x.Attribute == name) && !slices.Contains(ways, way) {
+		if x.Type == e.Type && (name == Exists || x.Attribute == name) && !slices.Contains(ways, way) {
 			ways = append(ways, way)
 		}
 	}
 	if len(ways) == 0 {
 		return "no rule of the configuration shows it"
 	}
-	return strings.Join(ways, ", or ") + " should have; look it up, then ask again"
+	remedy := strings.Join(ways, ", or ") + " should have; look it up, then ask again"
+	for _, attribute := range slices.Sorted(maps.Keys(q.record.Echoed[e.Key])) {
+		if name == Exists || name == attribute {
+			said := q.record.Echoed[e.Key][attribute]
+			return remedy + fmt.Sprintf(". A result only repeats %s as its argument %s says it: if the tool looked that up, write looked_up: true beside its path", attribute, quoted(text.Clip(oneLine(said), maxWord)))
+		}
+	}
+	return remedy
 }
 
-// otherSpelling names what was read and differs from e in its spelling alone.
-func (q *inquiry) otherSpelling(e entity.Canonical) string {
-	folded := func(c entity.Canonical) string {
-		return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
+// folded is one text for things that differ in the spelling of their names alone.
+func folded(c entity.Canonical) string {
+	return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
+}
+
+// lookUp names the tools whose results show an attribute. For [Exists], any attribute of the type will do.
+func (q *inquiry) lookUp(typ, name string) string {
+	var tools []string
+	for _, x := range q.record.Expected {
+		if x.Type == typ && (name == Exists || x.Attribute == name) && x.Tool != "" && !slices.Contains(tools, x.Tool) {
+			tools = append(tools, x.Tool)
+		}
 	}
+	return strings.Join(tools, " or ")
+}
+
+// otherSpelling names what was read and differs from e in its spelling alone, or has a redacted name.
+func (q *inquiry) otherSpelling(e entity.Canonical) string {
 	for _, other := range q.record.Entities {
 		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
 			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)
+		}
+		if other.Type == e.Type && strings.Contains(other.Value, jsonenc.MarkRedacted) && shown(other) {
+			return fmt.Sprintf("; %q was read, whose name was redacted when it was recorded, as it looks like a secret: such a thing cannot be approved under this name", other.Value)
 		}
 	}
 	return ""

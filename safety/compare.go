@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -66,6 +67,9 @@ func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, 
 	}
 }
 
+// notThere stands for the value of an attribute that may be missing, and was.
+const notThere = "not there"
+
 // lookedFor says where an attribute was looked for, "" where nobody knows.
 func lookedFor(where string) string {
 	if where == "" {
@@ -79,6 +83,7 @@ func lookedFor(where string) string {
 // none: what was not to be had when it was read, and still is not, has not changed.
 func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State) {
 	answer, compared := x.result.Now, 0
+	gone := isFalse(Exists, answer[Exists])
 	for _, a := range rests.attributes {
 		now := answer[a.name]
 		if a.name == Exists && now.IsZero() && says(answer) {
@@ -87,7 +92,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		switch {
 		case !now.IsZero():
 			compared += x.compareOne(e, a, now, rests.acted)
-		case !a.rule.Optional:
+		case !a.rule.Optional && !gone: // what does not exist has no attributes
 			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s", a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")))
 		}
 	}
@@ -102,7 +107,16 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		}
 		compared++
 		if isFalse(name, now) {
-			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, "not seen", now, nil, "")
+			before := "not seen"
+			if name == Exists && shown(e) {
+				before = "true"
+			}
+			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, before, show(name, now), now, nil, "")
+		}
+	}
+	for _, name := range e.Absent { // of an answer without it nobody knows whether it could have it
+		if now := answer[name]; !now.IsZero() && !isFalse(name, now) {
+			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, notThere, show(name, now), now, nil, "")
 		}
 	}
 	if compared == 0 && (len(rests.attributes) > 0 || len(rests.failures) == 0) {
@@ -129,7 +143,8 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value,
 	}
 	if moved >= 0 {
 		seen := a.values[moved]
-		x.alert(e, a, show(a.name, seen), now, changePercent(seen, now), a.doubt(moved, " "))
+		before, after := showMove(a.name, seen, now)
+		x.alert(e, a, before, after, now, changePercent(seen, now), a.doubt(moved, " "))
 	}
 	if odd >= 0 {
 		return 0
@@ -137,8 +152,7 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value,
 	return 1
 }
 
-func (x *examined) alert(e entity.Canonical, a attribute, before string, now entity.Value, percent *float64, doubt string) {
-	after := show(a.name, now)
+func (x *examined) alert(e entity.Canonical, a attribute, before, after string, now entity.Value, percent *float64, doubt string) {
 	recommendation := recommend(a.name, now, e.Type, e.Value, before, after)
 	if a.demand.phrase != "" && !isFalse(a.name, now) {
 		recommendation = recommendMeeting(a.name, e.Type, e.Value, after, a.demand.phrase)
@@ -196,6 +210,22 @@ func show(name string, v entity.Value) string {
 	default:
 		return "unavailable"
 	}
+}
+
+// showMove displays a change: of a set, what came and what went.
+func showMove(name string, seen, now entity.Value) (before, after string) {
+	if seen.Kind() != entity.KindSet || now.Kind() != entity.KindSet {
+		return show(name, seen), show(name, now)
+	}
+	var moved []string
+	came, went := moves(seen, now)
+	if len(came) > 0 {
+		moved = append(moved, strings.Join(came, ", ")+" came")
+	}
+	if len(went) > 0 {
+		moved = append(moved, strings.Join(went, ", ")+" went")
+	}
+	return show(name, seen), strings.Join(moved, "; ")
 }
 
 func kindOf(v entity.Value) string {

@@ -21,10 +21,10 @@ import (
 // types in coded.
 func Advice(c config.Config, coded []string) []config.Problem {
 	a := newAdvice(c, coded)
-	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unchosen, a.unmet, a.unchecked} {
+	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked} {
 		check()
 	}
-	return a.out
+	return a.problems
 }
 
 // attributes holds names of attributes by type.
@@ -50,7 +50,7 @@ type advice struct {
 	found, shown, answered attributes
 	// checkers has the checkers of the configuration that count, by type.
 	checkers map[string]config.Checker
-	out      []config.Problem
+	problems
 }
 
 func newAdvice(c config.Config, coded []string) *advice {
@@ -82,9 +82,12 @@ func newAdvice(c config.Config, coded []string) *advice {
 	return a
 }
 
+// problems are the faults that a check finds.
+type problems []config.Problem
+
 // add adds a problem of the value at a path.
-func (a *advice) add(path, remedy, format string, args ...any) {
-	a.out = append(a.out, config.Problem{Path: path, Text: fmt.Sprintf(format, args...), Remedy: remedy})
+func (p *problems) add(path, remedy, format string, args ...any) {
+	*p = append(*p, config.Problem{Path: path, Text: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // rule is the path of the i-th rule.
@@ -214,6 +217,17 @@ func (a *advice) unseen() {
 	}
 }
 
+// unacted names the guarded tools whose calls name nothing that a rule reads.
+func (a *advice) unacted() {
+	for _, name := range slices.Sorted(maps.Keys(a.Guard.Tools)) {
+		reads := func(e config.Extract) bool { return e.In == config.InAction && e.Tool == name }
+		if !strings.ContainsAny(name, `*?[\`) && a.Guard.NamesThings(name) && !slices.ContainsFunc(a.Extract, reads) {
+			a.add(config.Entry("guard.tools", name), "add a rule with in: action for each argument that says what it acts on, or write acts_on: nothing if a call names nothing",
+				"no rule reads the arguments of %s: each of its calls fails its check", name)
+		}
+	}
+}
+
 // shows reports whether what the rule finds was looked up, and is not only named.
 func shows(e *config.Extract) bool { return e.ReadsResult() || e.Event == record.ToolCompleted }
 
@@ -239,7 +253,7 @@ func (a *advice) optional(typ, attribute string) bool {
 func (a *advice) unchosen() {
 	for i, e := range a.Extract {
 		named := slices.ContainsFunc(a.Extract, func(o config.Extract) bool { return o.In == config.InAction && o.Tool != "" && o.Type == e.Type })
-		if e.Alternatives && !named {
+		if e.Alternatives != "" && !named {
 			a.add(rule(i)+".alternatives", "add such a rule over the tool that takes the chosen one",
 				"rule %q says alternatives, and no rule with in: action finds the type %q: every entry counts, because no action names any", e.Name, e.Type)
 		}

@@ -12,18 +12,27 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// notes names the rules that read rows and found nothing there.
+// notes names the rules that read rows and found nothing there, and those beside whose finds others may have appeared.
 func notes(rules []graphsync.Tally) (out []string) {
 	for _, t := range rules {
 		if t.Idle() {
 			out = append(out, Idle(t))
 		}
+		if t.Unrepeated > 0 {
+			out = append(out, fmt.Sprintf("rule %q: %s", t.Rule, Unrepeated))
+		}
 	}
 	return out
 }
 
-// Idle says that the rule of a tally read rows and found nothing.
+// Unrepeated says what no check knows of the results that a rule read.
+const Unrepeated = "whether others have appeared is not checked, for its tool is not registered with Replayable"
+
+// Idle says that the rule of a tally read rows and found nothing, or could read none in full.
 func Idle(t graphsync.Tally) string {
+	if t.Found > 0 {
+		return fmt.Sprintf("rule %q cannot read all of %s: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
+	}
 	return fmt.Sprintf("rule %q read %s and found nothing: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
 }
 
@@ -49,7 +58,7 @@ func LogIdle(log *slog.Logger) func(record.Session, []graphsync.Tally) {
 				continue
 			}
 			settled[t.Rule] = true
-			if t.Found == 0 {
+			if t.Idle() {
 				log.Warn("contextgraph: "+Idle(t)+"; what it should find is not checked", "session", s.ID, "see", "contextgraph rules "+s.ID)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -27,12 +26,6 @@ type Turns struct {
 	Earlier, Unanswered []string
 	// Unnamed counts the events of no turn that no agent of the session's wrote.
 	Unnamed int
-}
-
-// Broken is the turn of a run whose record is broken, and when the run began.
-type Broken struct {
-	Turn    string
-	Started time.Time
 }
 
 type turnsKey struct{}

@@ -50,7 +50,7 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	// tool may have the same one.
 	_, c.inner = g.behind(t)
 	c.gated = true
-	if err := clearKeys(args); err != nil {
+	if err := clearArgs(t, args); err != nil {
 		return g.deny(c, name, safety.CodeInvalid, err.Error()), nil
 	}
 
