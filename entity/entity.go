@@ -54,6 +54,7 @@ const (
 	MaxType  = 256
 	MaxValue = 1 << 10
 	MaxURI   = 4 << 10
+	MaxSet   = 64 << 10
 )
 
 // Entity is one sighting: one thing seen in one span. The same thing seen in ten
@@ -74,6 +75,8 @@ type Entity struct {
 	// Near names the attributes whose value stands in the arguments of the call under another name, sorted: they may
 	// be readings, and replace none.
 	Near []string `json:",omitzero"`
+	// Absent names the attributes that a result may lack and lacked, sorted.
+	Absent []string `json:",omitzero"`
 	// EchoOf names the argument that each of Echoes repeats. Only the reading of a row sets it.
 	EchoOf map[string]string `json:"-"`
 	// ArtifactURI names a document that belongs to it; may be empty.
@@ -236,7 +239,9 @@ func (e Entity) Validate() error {
 			return fmt.Errorf("entity %s %q: attribute name %q: use lower-case letters, digits and '_', a letter first", e.Type, clip(e.Value), clip(name))
 		case v.IsZero():
 			return fmt.Errorf("entity %s %q: attribute %s has no value: leave it out", e.Type, clip(e.Value), name)
-		case len(v.text) > MaxValue:
+		case v.kind == KindSet && len(v.text) > MaxSet:
+			return fmt.Errorf("entity %s %q: attribute %s is a set of more than %d bytes", e.Type, clip(e.Value), name, MaxSet)
+		case v.kind != KindSet && len(v.text) > MaxValue:
 			return fmt.Errorf("entity %s %q: attribute %s is longer than %d bytes", e.Type, clip(e.Value), name, MaxValue)
 		}
 	}
@@ -261,11 +266,35 @@ func checkText(what, s string, limit int) error {
 	case !utf8.ValidString(s):
 		return fmt.Errorf("entity %s %q is not valid UTF-8", what, clip(s))
 	}
-	if i := strings.IndexFunc(s, misleading); i >= 0 {
-		r, _ := utf8.DecodeRuneInString(s[i:])
-		return fmt.Errorf("entity %s %+q has the invisible character %U", what, clip(s), r)
+	for i, r := range s {
+		if misleading(r) && !joins(s[:i], r, s[i+utf8.RuneLen(r):]) {
+			return fmt.Errorf("entity %s %+q has the invisible character %U", what, clip(s), r)
+		}
 	}
 	return nil
+}
+
+// joined are the scripts whose letters look otherwise next to a joiner. Inside of a word of any other script it would
+// show nothing, and two names would look the same.
+var joined = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+	unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar,
+}
+
+// joins reports whether r is a joiner inside of a word of a script that has them, or a part of an emoji.
+func joins(before string, r rune, after string) bool {
+	const nonJoiner, joiner, emojiForm, keycap = '\u200c', '\u200d', '\ufe0f', '\u20e3'
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	symbol := func(r rune) bool { return unicode.In(r, unicode.So, unicode.Sk) && r > 0x7f }
+	switch r {
+	case nonJoiner, joiner:
+		return unicode.In(last, joined...) && unicode.In(next, joined...) ||
+			r == joiner && (symbol(last) || last == emojiForm) && (symbol(next) || next == '♀' || next == '♂')
+	case emojiForm:
+		return symbol(last) || next == keycap
+	}
+	return false
 }
 
 // misleading reports characters that are invisible or reorder what is shown: an approver must see

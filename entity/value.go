@@ -22,6 +22,9 @@ const (
 	KindMoney
 	KindBool
 	KindTime
+	KindSet
+	// KindUnreadable is the kind of a value that a source has in a form that cannot be read.
+	KindUnreadable
 )
 
 var kindNames = [...]string{
@@ -31,6 +34,9 @@ var kindNames = [...]string{
 	KindMoney:  "money",
 	KindBool:   "boolean",
 	KindTime:   "time",
+	KindSet:    "set",
+
+	KindUnreadable: "unreadable",
 }
 
 // String returns the name of k as [ParseKind] reads it, or "none" for KindNone.
@@ -41,14 +47,14 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// ParseKind returns the kind named s: text, number, money, boolean or time.
+// ParseKind returns the kind named s: text, number, money, boolean, time or set.
 func ParseKind(s string) (Kind, error) {
-	for k := KindText; k <= KindTime; k++ {
+	for k := KindText; k <= KindSet; k++ {
 		if s == kindNames[k] {
 			return k, nil
 		}
 	}
-	return KindNone, fmt.Errorf("unknown value type %q: use text, number, money, boolean or time", clip(s))
+	return KindNone, fmt.Errorf("unknown value type %q: use text, number, money, boolean, time or set", clip(s))
 }
 
 // timeLayout shows a time to the microsecond without trailing zeros.
@@ -60,7 +66,7 @@ const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 // the sense of [Value.Equal] are also equal with ==, so a Value can be a map key.
 type Value struct {
 	kind Kind
-	// text is the text itself, or the normal form of a decimal.
+	// text is the text itself, the normal form of a decimal, or the JSON of a set.
 	text     string
 	currency string
 	flag     bool
@@ -83,6 +89,19 @@ func Time(t time.Time) Value {
 		return Value{}
 	}
 	return Value{kind: KindTime, micros: t.UnixMicro()}
+}
+
+// Unreadable returns a value that is there and cannot be read. It compares with nothing. why says why, for people.
+func Unreadable(why string) Value {
+	return Value{kind: KindUnreadable, text: strings.ToValidUTF8(why, "\uFFFD")}
+}
+
+// Unreadable returns why v cannot be read; false if it can.
+func (v Value) Unreadable() (why string, is bool) {
+	if v.kind != KindUnreadable {
+		return "", false
+	}
+	return v.text, true
 }
 
 // Kind returns the kind of v.
@@ -128,8 +147,8 @@ func (v Value) Rat() (*big.Rat, bool) {
 // amount without a known currency and for other kinds.
 func (v Value) Currency() string { return v.currency }
 
-// String returns v as shown to people: "$40,000", "40,000 SEK", "0.94", "true".
-// None is the empty string. Parts of a currency unit are shown only when there are any.
+// String returns v as shown to people: "$40,000", "40,000 SEK", "0.94", "true",
+// "[Chair, Desk]". None is the empty string. Parts of a currency unit are shown only when there are any.
 func (v Value) String() string {
 	switch v.kind {
 	case KindText, KindNumber:
@@ -140,6 +159,10 @@ func (v Value) String() string {
 		return boolName(v.flag)
 	case KindTime:
 		return time.UnixMicro(v.micros).UTC().Format(timeLayout)
+	case KindSet:
+		return "[" + strings.Join(v.Elements(), ", ") + "]"
+	case KindUnreadable:
+		return KindUnreadable.String()
 	default:
 		return ""
 	}
@@ -154,6 +177,8 @@ func (v Value) Canonical() string {
 		return ""
 	case KindMoney:
 		return "money:" + v.text + ":" + v.currency
+	case KindUnreadable:
+		return v.kind.String() + ":" + v.text
 	default:
 		return v.kind.String() + ":" + v.String()
 	}
@@ -209,6 +234,9 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 
 func (w valueJSON) value() (Value, error) {
 	k, err := ParseKind(w.Kind)
+	if w.Kind == KindUnreadable.String() {
+		k, err = KindUnreadable, nil
+	}
 	if err != nil {
 		return Value{}, err
 	}
@@ -221,6 +249,8 @@ func (w valueJSON) value() (Value, error) {
 	switch k {
 	case KindText:
 		return Text(*w.Value), nil
+	case KindUnreadable:
+		return Unreadable(*w.Value), nil
 	case KindBool:
 		if *w.Value != "true" && *w.Value != "false" {
 			return Value{}, fmt.Errorf("%q is not a boolean: use \"true\" or \"false\"", clip(*w.Value))
@@ -228,6 +258,8 @@ func (w valueJSON) value() (Value, error) {
 		return Bool(*w.Value == "true"), nil
 	case KindTime:
 		return parseTime(*w.Value)
+	case KindSet:
+		return parseSet(*w.Value)
 	default:
 		dec, err := parseDecimal(*w.Value, false)
 		if err != nil {

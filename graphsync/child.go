@@ -18,6 +18,7 @@ import (
 type basis struct {
 	sightings         []seenByChild
 	choices           []choice
+	lost              []*lost
 	failed, truncated int
 	err               string
 }
@@ -78,11 +79,16 @@ func (s *Session) basis(id record.Session) basis {
 	if sel.everything = len(s.calls) == 0; !sel.everything {
 		sel.knows(s.calls[len(s.calls)-1])
 	}
+	out.lost = sel.losses()
 	keys := s.sortedKeys()
 	for _, key := range keys {
 		for _, a := range s.things[key].attributes {
-			for _, r := range sel.readings(a.said) {
+			list, absent := sel.readings(a.said)
+			for _, r := range list {
 				out.sightings = append(out.sightings, seenByChild{a.name, *r.said})
+			}
+			if absent != nil {
+				out.sightings = append(out.sightings, seenByChild{a.name, *absent})
 			}
 		}
 	}
@@ -112,10 +118,13 @@ func (s *Session) inherit(of basis, r *result) {
 		if r.given && one.Source.Reading() {
 			one.Source = entity.SourceGiven
 		}
-		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value, near: seen.near})
+		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value, near: seen.near, absent: seen.absent})
 	}
 	for _, c := range of.choices {
 		s.choose(c, r)
+	}
+	for _, l := range of.lost {
+		s.keepLost(*l, r.row, r)
 	}
 	if of.failed > 0 {
 		s.failed(of.failed, of.err)

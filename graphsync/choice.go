@@ -97,12 +97,12 @@ func (s *Session) execute(e *record.Event, attrs *schema.Attributes, began []byt
 	if attrs.ADK.ApprovalID == "" || !s.x.choosing() || asked < 0 || json.Unmarshal(began, &content) != nil {
 		return
 	}
-	named, _, err := s.x.named(record.Decision{Tool: content.Tool, Args: string(content.Args)})
+	named, err := s.x.named(record.Decision{Tool: content.Tool, Args: string(content.Args)})
 	if err != nil {
 		return
 	}
 	ran := execution{row: e.Seq, read: union(s.calls[asked].shown, s.calls[asked].known)}
-	for _, en := range named {
+	for _, en := range named.entities {
 		ran.named = append(ran.named, en.Identity())
 		s.bytes += sizeOfName
 	}

@@ -30,6 +30,7 @@ type Session struct {
 	results  []*result              // by number, from 1, in the order of their rows
 	same     map[shownKey][]*result // by tool and digest, in the order of their rows
 	noRow    map[record.Shown]*noRow
+	early    map[shownKey]int64  // the numbers of values that a request showed before a row had them, from -1 down
 	outputs  map[string][]output // by digest, in the order of their rows
 	calls    []modelCall         // in the order of their rows
 	named    map[string]int      // place in calls by the ids of the calls that they ask for
@@ -40,6 +41,8 @@ type Session struct {
 	things  map[string]*seenThing // by the identity of the thing
 	choices map[string][]*choice  // by the identity of the thing
 	found   map[string][]found    // by a model, by the identity of the thing
+	lost    []*lost               // in the order of their rows
+	fits    map[*compiled]int64   // the first row of which a rule read all that it should
 	// executed are the approved calls that ran to their end, in the order of their rows.
 	executed []execution
 
@@ -60,17 +63,21 @@ type rowOf struct {
 type begun struct {
 	id      string
 	content []byte // nil after the call ended
+	replay  string // as the row says it
 }
 
 // beginning is what the end of a call needs of the row that began it. The zero beginning is none.
 type beginning struct {
 	row     int64 // its number
 	content []byte
+	replay  string // "" if its tool was not registered with Replayable
 }
 
 // result is what a step can read: a call that ended, or what was given in the place of one.
 type result struct {
 	number int64
+	// early is the number by which requests showed the value of a result that was given before a row had it, 0 for none.
+	early int64
 	// row is the number of the row that has the result, start that of the row at which its call began. start is
 	// 0 if the record does not have it: such a result supersedes nothing.
 	row, start int64
@@ -118,7 +125,7 @@ func newSession(x *Extractor) *Session {
 	return &Session{
 		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: newDeclarations(), paused: make(map[string]paused), same: make(map[shownKey][]*result),
 		outputs: make(map[string][]output), named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
-		choices: make(map[string][]*choice), found: make(map[string][]found), bytes: sizeOfSession,
+		choices: make(map[string][]*choice), found: make(map[string][]found), fits: make(map[*compiled]int64), bytes: sizeOfSession,
 	}
 }
 
@@ -163,7 +170,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 	run := s.addRow(e)
 	switch e.EventType {
 	case record.ToolStarting:
-		s.begin(node, e)
+		s.begin(node, e, attrs)
 	case record.EntitiesDeclared:
 		s.declared.add(e, attrs)
 		s.bytes += int64(len(attrs.Entities))
@@ -217,14 +224,23 @@ func (s *Session) add(e *record.Event, others rest) error {
 		s.execute(e, attrs, start.content)
 	}
 	read, err := s.x.row(e, start.content, pending)
-	s.counts.Rules = tallied(s.counts.Rules, read.rules, read.rule, err)
+	var sets []entity.Entity
+	if err == nil && start.replay != "" {
+		var content struct {
+			Args map[string]any `json:"args"`
+		}
+		if err = json.Unmarshal(start.content, &content); err == nil {
+			sets = s.x.sets(toolName(e.Content), content.Args, read.rules)
+		}
+	}
+	s.counts.Rules = tallied(s.counts.Rules, read.rules, start.replay != "", read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
 	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
 		s.counts.Truncated++
 	}
 	var seen []entity.Entity
 	if r != nil && r.void {
-		read, of = rowRead{}, nil
+		read, sets, of = rowRead{}, nil, nil
 	}
 	if err != nil {
 		s.failed(1, (&RowError{EventID: e.EventID, Rule: read.rule, Err: err}).Error())
@@ -232,10 +248,11 @@ func (s *Session) add(e *record.Event, others rest) error {
 		if r != nil && r.given {
 			read.given(r.answers)
 		}
-		for _, part := range read.parts() {
+		for _, part := range append(read.parts(), sets) {
 			s.see(e, finished(e, part), r)
 		}
 		s.chooseIn(e, read.choices, r)
+		s.lose(e.Seq, read, r)
 		seen = bySource(e, node, read.entities)
 		if r != nil {
 			for _, child := range of {
@@ -252,9 +269,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 	return nil
 }
 
-// readAs ties a result that models read in another form to the result of the call. What the tool declared
-// was read with it. Neither form takes alternatives out: nobody knows what of them the model saw. The values
-// that a refusal told stay those of the refusal.
+// readAs ties a rewritten result to the result of the call: models read it in the rewritten form. The entities
+// that the tool declared were read with it. Neither form takes alternatives out: nobody knows which of them the
+// model saw. The values that a refusal told stay those of the refusal.
 func (s *Session) readAs(r *result, attrs *schema.Attributes) {
 	of := s.resultIn(attrs.ADK.Of)
 	if of == nil || of == r {
@@ -316,7 +333,7 @@ func (s *Session) failed(n int, err string) {
 }
 
 // begin keeps the row that begins a call.
-func (s *Session) begin(node string, e *record.Event) {
+func (s *Session) begin(node string, e *record.Event, attrs *schema.Attributes) {
 	b := s.begun[node]
 	if b == nil {
 		b = new(begun)
@@ -324,7 +341,7 @@ func (s *Session) begin(node string, e *record.Event) {
 		s.bytes += sizeOfBegun
 	}
 	s.bytes += int64(len(e.Content) - len(b.content))
-	*b = begun{e.EventID, e.Content}
+	*b = begun{e.EventID, e.Content, attrs.ADK.Replay}
 }
 
 // started returns the beginning of the call that e ends, if the record says it.
@@ -341,7 +358,7 @@ func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string
 		if content := b.content; content != nil {
 			b.content = nil
 			s.bytes -= int64(len(content))
-			return beginning{s.rows[s.at[id]].seq, content}, nil
+			return beginning{s.rows[s.at[id]].seq, content, b.replay}, nil
 		}
 	}
 	if _, known := s.at[id]; !known {
@@ -351,7 +368,7 @@ func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string
 	if err != nil || !ok || row.EventType != record.ToolStarting {
 		return beginning{}, err
 	}
-	return beginning{row.Seq, row.Content}, nil
+	return beginning{row.Seq, row.Content, attributesOf(&row).ADK.Replay}, nil
 }
 
 // result adds the result that a row brings.
@@ -385,6 +402,9 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 	if call, open := s.paused[r.call]; r.client && open && call.tool == r.tool {
 		delete(s.paused, r.call)
 		r.answers, r.start = true, call.row
+	}
+	if r.given {
+		r.early = s.early[shownKey{r.tool, r.digest}]
 	}
 	s.results = append(s.results, r)
 	if run != nil {

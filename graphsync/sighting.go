@@ -126,7 +126,10 @@ func mergeRow(es []entity.Entity) []entity.Entity {
 	out := es[:0]
 	for _, e := range es {
 		if i, known := index[thingOf(e)]; known {
+			absent := slices.Concat(out[i].Absent, e.Absent)
 			out[i] = merged(out[i], e)
+			slices.Sort(absent)
+			out[i].Absent = slices.DeleteFunc(slices.Compact(absent), func(name string) bool { return !out[i].Attributes[name].IsZero() })
 			continue
 		}
 		index[thingOf(e)] = len(out)
@@ -153,6 +156,22 @@ func agree(first map[thing]entity.Entity, e entity.Entity) error {
 		}
 	}
 	return nil
+}
+
+// contradict adds e to the things that one rule found in a row. An attribute of one that is there with another value
+// cannot be read: the value has to name one thing.
+func contradict(first map[thing]entity.Entity, e entity.Entity) {
+	other, known := first[thingOf(e)]
+	if !known {
+		first[thingOf(e)] = e
+		return
+	}
+	for name, v := range e.Attributes {
+		if was, has := other.Attributes[name]; has && !was.Equal(v) {
+			e.Attributes[name] = entity.Unreadable(fmt.Sprintf("%s is %s here and %s before: the value has to name one thing", name, v, was))
+			other.Attributes[name] = e.Attributes[name]
+		}
+	}
 }
 
 // merged returns the entity that two sightings in one span make. The later one wins, unless

@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/theory/jsonpath"
 	"github.com/theory/jsonpath/spec"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -38,8 +40,19 @@ func (c Counts) Rule(name string) Tally {
 	return Tally{Rule: name}
 }
 
-// Counts returns what the session was made of.
+// Counts returns what the session was made of. Rows in which a rule could not read the value of a thing count as failed.
 func (s *Session) Counts() Counts {
+	c := s.ownCounts()
+	for i, l := range s.lost {
+		if i == 0 || s.lost[i-1].row != l.row {
+			c.Failed, c.Error = c.Failed+1, cmp.Or(c.Error, l.why)
+		}
+	}
+	return c
+}
+
+// ownCounts is Counts without the lost matches.
+func (s *Session) ownCounts() Counts {
 	c := s.counts
 	c.Rules, c.Tools = slices.Clone(c.Rules), slices.Clone(c.Tools)
 	return c
@@ -52,12 +65,15 @@ type Tally struct {
 	// is of the tool or the event of the rule, and has a result where the rule reads results.
 	Rows  int `json:"rows"`
 	Found int `json:"found"`
-	// Failed counts the rows that contradict the rule. They give nothing.
+	// Failed counts the rows that contradict the rule in a part.
 	Failed int `json:"failed,omitempty"`
 	// Nearly describes the latest row that the rule found nothing in: how far its path matched, and
 	// what stood there instead. It is the error for a row that contradicts the rule. "" says that
 	// every row gave something, or had an empty list for the rule.
 	Nearly string `json:"nearly,omitempty"`
+	// Unrepeated counts the rows that show things beside which others may have appeared, of which no
+	// check knows: their tool was not registered with Replayable.
+	Unrepeated int `json:"unrepeated,omitempty"`
 }
 
 // Idle reports whether the rule read rows and found nothing, although they were not empty.
@@ -68,10 +84,14 @@ type ruleRead struct {
 	rule   *compiled
 	found  int
 	nearly string
+	set    entity.Value // of the names that it found, see [compiled.set]
+	// lost is how many matches it lost. flaw says why not all could be read.
+	lost int
+	flaw string
 }
 
-// tallied returns the tallies with the reads of one more row.
-func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tally {
+// tallied returns the tallies with the reads of one more row. repeats says that a check can ask its tool again.
+func tallied(list []Tally, reads []ruleRead, repeats bool, failedRule string, err error) []Tally {
 	for _, r := range reads {
 		i := slices.IndexFunc(list, func(t Tally) bool { return t.Rule == r.rule.Name })
 		if i < 0 {
@@ -80,11 +100,18 @@ func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tal
 		}
 		t := &list[i]
 		t.Rows++
+		if !r.set.IsZero() && !repeats && r.rule.Each != "$" {
+			t.Unrepeated++
+		}
 		switch {
 		case err != nil && r.rule.Name == failedRule:
 			t.Failed++
 			t.Nearly = text.Clip(err.Error(), maxNearly)
 		case err != nil: // the row failed as a whole
+		case r.flaw != "":
+			t.Failed++
+			t.Found += r.found
+			t.Nearly = text.Clip(r.flaw, maxNearly)
 		case r.found > 0:
 			t.Found += r.found
 		case r.nearly != "":

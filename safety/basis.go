@@ -27,6 +27,16 @@ func readings(e entity.Canonical, name string) (values []entity.Value, read bool
 	return values, read
 }
 
+// unreadable returns why one of the values could not be read; false if all could.
+func unreadable(values []entity.Value) (why string, is bool) {
+	for _, v := range values {
+		if why, is = v.Unreadable(); is {
+			break
+		}
+	}
+	return why, is
+}
+
 // looked reports whether a look-up gave a value of an attribute.
 func looked(e entity.Canonical, name string) bool {
 	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Reads(name) && s.Source.Proves() })
@@ -66,12 +76,17 @@ type attribute struct {
 	rule   rule
 	values []entity.Value
 	demand demand
+	// enough says that a budget holds what is left, whatever it was.
+	enough bool
 }
 
 // covers reports whether now counts as unchanged: with a condition if it meets that, without
 // one as the rule says. A value that is as it was read has not changed, even if it does not
 // meet the condition: then the reading fails the check. Values of one kind are expected.
 func (a attribute) covers(seen, now entity.Value) bool {
+	if a.enough {
+		return true
+	}
 	if a.demand.phrase != "" {
 		return seen.Equal(now) || a.demand.met(now)
 	}
@@ -79,9 +94,9 @@ func (a attribute) covers(seen, now entity.Value) bool {
 }
 
 // unlike reports whether two values cannot be compared. A condition with an order needs
-// amounts of one currency.
+// amounts of one currency, as does a limit that has to be enough.
 func (a attribute) unlike(seen, now entity.Value) bool {
-	return unlike(seen, now) || a.rule.condition.operator.ordered() && seen.Currency() != now.Currency()
+	return unlike(seen, now) || (a.enough || a.rule.condition.operator.ordered()) && seen.Currency() != now.Currency()
 }
 
 // doubt says, after sep, that the i-th value and another cannot both be true; "" if they
@@ -134,7 +149,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		a := attribute{name: name, rule: b.rule(e.Type, name)}
+		a := attribute{name: name, rule: b.rule(e.Type, name), enough: q.enough(b, e, name)}
 		values, read := readings(e, name)
 		was, known := e.Attributes[name]
 		a.values = values
@@ -161,6 +176,10 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		// The values that the approver saw have to hold in any case.
 		if known && !slices.Contains(a.values, was) {
 			a.values = append(a.values, was)
+		}
+		if why, bad := unreadable(a.values); bad {
+			out.failures, out.broken = append(out.failures, failOf(e, ReasonExtractionFailed, "%s could not be read: %s; look it up again, then ask again", name, why)), true
+			continue
 		}
 		if a.demand = q.demand(ctx, b, e, a); a.demand.phrase != "" {
 			if out.conditions == nil {

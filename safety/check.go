@@ -74,6 +74,8 @@ type inquiry struct {
 	recorded      bool                // it could be read
 	arguments     func() (any, error) // those of the action, decoded once
 	seen          []entity.Canonical  // what has to be unchanged since the request
+	others        []Approval          // of the session, which take from limits that requests share
+	taken         []LimitCost         // what the action takes from such limits
 	targets       []target            // targets, and the entities that were not seen then
 	failures      []Failure
 	started       time.Time
@@ -116,7 +118,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
 	costs, exceeded, unknown := q.checkBudgets(g.policy, found)
-	r.costs = costs
+	r.costs, r.taken = costs, q.taken
 	r.failures = append(r.failures, unknown...)
 	if err := caller.Err(); err != nil {
 		r.failures = append(r.failures, fail(ReasonCanceled, "%v", err))

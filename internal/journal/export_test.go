@@ -22,9 +22,7 @@ func (j *Journal) SetCloseGrace(d time.Duration) { j.grace = d }
 
 // NewWithoutWriter returns a journal that only queues.
 func NewWithoutWriter(cfg Config) *Journal {
-	if err := cfg.setDefaults(); err != nil {
-		panic(err)
-	}
+	cfg.setDefaults()
 	return &Journal{queue: newQueue(cfg)}
 }
 
@@ -60,20 +58,18 @@ func (j *Journal) Take() (rows int, bytes int64) {
 
 // Write runs fn on the write connection.
 func (j *Journal) Write(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return j.w.do(ctx, fn)
+	return j.w.doAt(ctx, syncFull, fn)
 }
 
 // IntervalOf returns the commit interval that cfg leads to.
 func IntervalOf(cfg Config) time.Duration {
-	if err := cfg.setDefaults(); err != nil {
-		panic(err)
-	}
+	cfg.setDefaults()
 	return cfg.CommitInterval
 }
 
 // LimitWAL runs the pragmas and makes the WAL file start anew beyond the size.
 func (j *Journal) LimitWAL(ctx context.Context, size int64, pragmas ...string) error {
-	return j.w.do(ctx, func(conn *sqlite.Conn) error {
+	return j.w.doAt(ctx, syncFull, func(conn *sqlite.Conn) error {
 		j.w.maxWAL = size
 		return execAll(conn, pragmas...)
 	})

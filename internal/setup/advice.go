@@ -21,10 +21,10 @@ import (
 // types in coded.
 func Advice(c config.Config, coded []string) []config.Problem {
 	a := newAdvice(c, coded)
-	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unchosen, a.unmet, a.unchecked} {
+	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked} {
 		check()
 	}
-	return a.out
+	return a.problems
 }
 
 // attributes holds names of attributes by type.
@@ -50,7 +50,7 @@ type advice struct {
 	found, shown, answered attributes
 	// checkers has the checkers of the configuration that count, by type.
 	checkers map[string]config.Checker
-	out      []config.Problem
+	problems
 }
 
 func newAdvice(c config.Config, coded []string) *advice {
@@ -82,9 +82,12 @@ func newAdvice(c config.Config, coded []string) *advice {
 	return a
 }
 
+// problems are the faults that a check finds.
+type problems []config.Problem
+
 // add adds a problem of the value at a path.
-func (a *advice) add(path, remedy, format string, args ...any) {
-	a.out = append(a.out, config.Problem{Path: path, Text: fmt.Sprintf(format, args...), Remedy: remedy})
+func (p *problems) add(path, remedy, format string, args ...any) {
+	*p = append(*p, config.Problem{Path: path, Text: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // rule is the path of the i-th rule.
@@ -210,6 +213,17 @@ func (a *advice) unseen() {
 				a.add(config.Entry(rule(i)+".attributes", name), "add it to a rule with in: result, or, where only the plan has it, as a quantity, write optional: true for it in guard.drift",
 					"rule %q names the attribute %q of type %q, which no rule shows in a result: %s unless a tool declares it", e.Name, name, e.Type, fails)
 			}
+		}
+	}
+}
+
+// unacted names the guarded tools whose calls name nothing that a rule reads.
+func (a *advice) unacted() {
+	for _, name := range slices.Sorted(maps.Keys(a.Guard.Tools)) {
+		reads := func(e config.Extract) bool { return e.In == config.InAction && e.Tool == name }
+		if !strings.ContainsAny(name, `*?[\`) && a.Guard.NamesThings(name) && !slices.ContainsFunc(a.Extract, reads) {
+			a.add(config.Entry("guard.tools", name), "add a rule with in: action for each argument that says what it acts on, or write acts_on: nothing if a call names nothing",
+				"no rule reads the arguments of %s: each of its calls fails its check", name)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Eviden
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
 	turns := underway.Of(ctx, s)
+	if ev.of.Extractor().ReadsOther() != "" {
+		turns.Earlier = slices.Concat(turns.Earlier, turns.Unanswered)
+	}
 	selectAll := func() (graphsync.Selection, error) { return ev.of.Select(ctx, s, d, turns.Named()...) }
 	live := ev.Underway.Runs(s)
 	sel, err := selectAll()
@@ -61,11 +64,16 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	}
 	live = append(live, ev.Underway.Runs(s)...) // those that ended or began meanwhile have no end in these rows
 	why := ev.close(ctx, sel.Broken, live, d)
+	if len(why) < len(sel.Broken) { // rows were written, which may have results that requests showed
+		if sel, err = selectAll(); err != nil {
+			return safety.Snapshot{}, err
+		}
+	}
 	noRow := sel.NoRow
 	if ev.Give != nil && len(noRow) > 0 && d.Node != "" {
 		noRow = ev.Give(ctx, noRow)
 	}
-	if len(why) < len(sel.Broken) || len(noRow) < len(sel.NoRow) { // rows were written
+	if len(noRow) < len(sel.NoRow) {
 		if sel, err = selectAll(); err != nil {
 			return safety.Snapshot{}, err
 		}
@@ -99,6 +107,9 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	remarks := notes(c.Rules)
 	if ev.Notes != nil {
 		remarks = append(remarks, ev.Notes()...)
+	}
+	for _, typ := range slices.Sorted(maps.Keys(sel.Unnamed)) {
+		remarks = append(remarks, "A "+typ+" on a list has no name that can be read, so it cannot be chosen: "+sel.Unnamed[typ])
 	}
 	receipt := c.Receipt
 	receipt.Notes = remarks

@@ -31,16 +31,17 @@ func Checks() []config.Check {
 func Load(path string) (config.Config, error) { return config.Load(path, Checks()...) }
 
 // checkSources reports what only package source refuses.
-func checkSources(c *config.Config) (out []config.Problem) {
+func checkSources(c *config.Config) []config.Problem {
+	var p problems
 	for i, cc := range c.Checkers {
 		if cc.HTTP == nil || cc.HTTP.Check() != nil {
 			continue
 		}
 		if _, err := source.HTTP(*cc.HTTP, nil, nil); err != nil {
-			out = append(out, config.Problem{Path: config.Index("checkers", i) + ".http", Text: err.Error(), Remedy: "correct this part"})
+			p.add(config.Index("checkers", i)+".http", "correct this part", "%v", err)
 		}
 	}
-	return out
+	return p
 }
 
 // asks returns the checker that asks a service or a database.
@@ -103,6 +104,17 @@ func Covered(c config.Config) []string {
 		}
 	}
 	return names
+}
+
+// Counted returns the rules that say others: count, by their tools.
+func Counted(c config.Config) map[string]string {
+	rules := make(map[string]string)
+	for _, e := range c.Extract {
+		if e.Others == config.OthersCount {
+			rules[e.Tool] = e.Name
+		}
+	}
+	return rules
 }
 
 // Extractor returns the extractor of the rules.

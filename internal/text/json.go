@@ -146,3 +146,38 @@ func uniqueNames(d *json.Decoder) error {
 		name = true // after a value, or at the start of an object, comes a name if this is an object
 	}
 }
+
+// OpenTexts returns a document with the values in the place of texts that [OpenJSON] opens. It changes nothing in v.
+func OpenTexts(v any) (out any, err error) {
+	switch v := v.(type) {
+	case string:
+		if value, opened, err := OpenJSON(v); opened {
+			return value, err
+		}
+	case []map[string]any:
+		list := make([]any, len(v))
+		for i := range v {
+			if list[i], err = OpenTexts(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			if list[i], err = OpenTexts(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for k := range v {
+			if object[k], err = OpenTexts(v[k]); err != nil {
+				return nil, fmt.Errorf("%+q: %w", k, err)
+			}
+		}
+		return object, nil
+	}
+	return v, nil
+}

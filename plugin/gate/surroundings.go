@@ -62,7 +62,7 @@ func stateSeen(ctx agent.Context) map[string]any {
 // of a tool without Protect around it: of its state only the shown keys count. work bounds the loading.
 func (g *Gate) surroundings(ctx agent.Context, work context.Context, c *call) (s safety.Surroundings) {
 	free, show := g.stateOf(c.Name)
-	if !c.inner && len(show) == 0 {
+	if s.Watched = c.inner; !c.inner && len(show) == 0 {
 		return s
 	}
 	seen, size := stateSeen(ctx), 0
@@ -81,12 +81,11 @@ func (g *Gate) surroundings(ctx agent.Context, work context.Context, c *call) (s
 			s.Shown[key] = g.shownValue(key, seen[key])
 		}
 		data, err := json.Marshal(seen[key])
-		if size += len(key) + len(data); err != nil || len(s.State) == maxBoundKeys || size > maxBoundState {
-			size -= len(key) + len(data)
+		if more := size + len(key) + len(data); err != nil || len(s.State) == maxBoundKeys || more > maxBoundState {
 			s.Unbound++
-			continue
+		} else {
+			size, s.State[key] = more, g.rec.Digest(seen[key])
 		}
-		s.State[key] = g.rec.Digest(seen[key])
 	}
 	if c.inner {
 		g.bindArtifacts(ctx, work, &s)
@@ -113,15 +112,19 @@ func (g *Gate) shownChanged(ctx agent.Context, was safety.Surroundings) string {
 	}
 	seen := stateSeen(ctx)
 	for _, key := range slices.Sorted(maps.Keys(was.Shown)) {
-		now := ""
-		if v, ok := seen[key]; ok {
-			now = g.rec.Digest(v)
-		}
-		if now != was.State[key] {
+		if v, there := seen[key]; g.stateDigest(v, there) != was.State[key] {
 			return fmt.Sprintf("The state of the session has changed since the approval was asked: the key %q, which was shown", key)
 		}
 	}
 	return ""
+}
+
+// stateDigest returns the digest of the value of a key, "" if there is none.
+func (g *Gate) stateDigest(v any, there bool) string {
+	if !there {
+		return ""
+	}
+	return g.rec.Digest(v)
 }
 
 // bindArtifacts loads each artifact once. One that cannot be loaded has no digest.
@@ -131,7 +134,8 @@ func (g *Gate) bindArtifacts(ctx agent.Context, work context.Context, s *safety.
 	}()
 	from := ctx.Artifacts()
 	list, err := from.List(work)
-	if err != nil || len(list.FileNames) == 0 {
+	if err != nil {
+		g.log.Warn("contextgraph: the artifacts could not be listed when an approval was asked; the approved call ends if it loads one", "error", err)
 		return
 	}
 	s.Artifacts = make(map[string]string)

@@ -6,8 +6,12 @@ package crash_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
@@ -170,6 +174,12 @@ func TestBrokenTurns(t *testing.T) {
 			brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`, second: []*model.LLMResponse{buying()}}, why: "nothing_read",
 		},
 		"all but its first row is lost": {brokenTurn: brokenTurn{lost: `run_seq > 1`}, bought: 1},
+		"it read nothing, and the row that closes it waits": {
+			brokenTurn: brokenTurn{first: []*model.LLMResponse{adktest.Text("Hello.")}, lost: `run_seq > 1`, options: []cgtest.Option{func(o *cgtest.Options) {
+				o.Config.Journal.CommitInterval = time.Second
+			}}},
+			bought: 1,
+		},
 		"what only that turn saw stays": {
 			brokenTurn: brokenTurn{first: []*model.LLMResponse{looking("extra"), adktest.Text("Well.")}}, bought: 1,
 		},
@@ -200,9 +210,21 @@ func TestBrokenTurns(t *testing.T) {
 		},
 		"a window of the session service has cut it": {
 			brokenTurn: brokenTurn{options: []cgtest.Option{func(o *cgtest.Options) {
-				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService} }
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService, 1} }
 			}}},
 			why: "the history of the session lacks its beginning: start a new session",
+		},
+		"a larger window has cut it": {
+			brokenTurn: brokenTurn{options: []cgtest.Option{func(o *cgtest.Options) {
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService, 3} }
+			}}},
+			why: "the history of the session lacks its beginning: start a new session",
+		},
+		"a window has all of it": {
+			brokenTurn: brokenTurn{options: []cgtest.Option{func(o *cgtest.Options) {
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService, 4} }
+			}}},
+			bought: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,40 +242,90 @@ func TestBrokenTurns(t *testing.T) {
 // lastResultOn selects the last result of the session itself, and all behind it.
 const lastResultOn = `seq >= (SELECT max(seq) FROM agent_events WHERE event_type = 'TOOL_COMPLETED' AND app_name <> 'scout')`
 
-// window is a session service that gives the last two events only.
-type window struct{ session.Service }
+// window is a session service that gives the last events only.
+type window struct {
+	session.Service
+	events int
+}
 
 func (w window) Get(ctx context.Context, req *session.GetRequest) (*session.GetResponse, error) {
 	last := *req
-	last.NumRecentEvents = 2
+	last.NumRecentEvents = w.events
 	return w.Service.Get(ctx, &last)
 }
 
-// Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up.
-func TestTurnBrokenOffAnywhere(t *testing.T) {
-	rounds := 0
-	for cut, left := int64(1), true; left; cut++ {
-		script := adktest.Script(looking("routes"), looking("more routes"), adktest.Text("It is there."), looking("routes"), buying(), adktest.Text("Done."))
-		h := cgtest.New(t, func(o *cgtest.Options) { o.Answer, o.Config.Memory = script.Answer, new(store.Memory) })
-		h.Say("what is there?")
-		if err := h.CG.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		left = false
-		h.Memory.Lose(func(e *record.Event) bool {
-			left = left || e.RunSeq > cut
-			return e.RunSeq > cut
+// A turn that another journal has is missing, whatever was read in it, and however it was read.
+func TestTurnOfAnotherJournal(t *testing.T) {
+	price := "$7"
+	for name, first := range map[string]*model.LLMResponse{
+		"a result":               looking("extra"),
+		"a declaration":          looking("declare"),
+		"an agent ran as a tool": adktest.Call("scout", map[string]any{"request": "look"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := adktest.Script(first, adktest.Text("Well."))
+			other := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) { o.Answer = script.Answer }, withExtra(&price))
+			other.Say("what is there?")
+			h := cgtest.New(t, cgtest.OnFile, withExtra(&price), func(o *cgtest.Options) {
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = other.Sessions }
+				o.Answer = adktest.Script(looking("routes"), buying(), adktest.Text("Done.")).Answer
+			})
+			h.Sessions = other.Sessions
+			wantTurnMissing(t, h, "1 turn of the session is not on record", "which another instance ran")
 		})
-		calls := adktest.Confirmations(h.Say("buy it"))
-		if len(calls) != 1 {
-			t.Fatalf("cut after row %d: %d requests for a confirmation, want 1", cut, len(calls))
-		}
-		if got := h.Answer(cgtest.SessionID, calls[0].ID, true); h.Bought.Load() != 1 {
-			t.Errorf("cut after row %d: buy answered %v\n%s", cut, got, reasons(got))
-		}
-		rounds++
 	}
-	if rounds < 10 {
-		t.Errorf("%d rows of a turn, want more", rounds)
+}
+
+// Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up. This is
+// so as well if the price is another one by then, and if another process goes on, whose first request shows all results.
+func TestTurnBrokenOffAnywhere(t *testing.T) {
+	for name, first := range map[string][]*model.LLMResponse{
+		"it looks":         {looking("routes"), looking("more routes"), adktest.Text("It is there.")},
+		"it looks at once": {adktest.Calls(searching("routes"), searching("more routes")), adktest.Text("It is there.")},
+		"it asks":          {looking("routes"), buying()},
+	} {
+		for _, then := range []struct {
+			price   string
+			restart bool
+		}{{"$40,000", false}, {"$52,000", false}, {"$40,000", true}, {"$52,000", true}} {
+			t.Run(fmt.Sprintf("%s, %+v", name, then), func(t *testing.T) {
+				rounds := 0
+				for cut, left := int64(1), true; left; cut++ {
+					script := adktest.Script(slices.Concat(first, []*model.LLMResponse{looking("routes"), buying(), adktest.Text("Done.")})...)
+					h := cgtest.New(t, func(o *cgtest.Options) { o.Answer, o.Config.Memory = script.Answer, new(store.Memory) })
+					h.Say("what is there?")
+					if err := h.CG.Flush(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					left = false
+					h.Memory.Lose(func(e *record.Event) bool {
+						left = left || e.RunSeq > cut
+						return e.RunSeq > cut
+					})
+					if then.restart {
+						of := h
+						h = cgtest.New(t, cgtest.Beside(of), func(o *cgtest.Options) {
+							o.Answer, o.ChangeRunner = script.Answer, func(rc *runner.Config) { rc.SessionService = of.Sessions }
+						})
+					}
+					h.Shop.Set(then.price, true)
+					calls := adktest.Confirmations(h.Say("buy it"))
+					if len(calls) != 1 {
+						t.Fatalf("cut after row %d: %d requests for a confirmation, want 1", cut, len(calls))
+					}
+					if got := h.Answer(cgtest.SessionID, calls[0].ID, true); h.Bought.Load() != 1 {
+						t.Errorf("cut after row %d: buy answered %v\n%s", cut, got, reasons(got))
+					}
+					rounds++
+				}
+				if rounds < 10 {
+					t.Errorf("%d rows of a turn, want more", rounds)
+				}
+			})
+		}
 	}
+}
+
+func searching(query string) *genai.FunctionCall {
+	return &genai.FunctionCall{Name: "search", Args: map[string]any{"query": query}}
 }
