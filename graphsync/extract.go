@@ -125,6 +125,8 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			var missed []lost
 			if doc, err = c.opened(doc); err == nil {
 				found, missed, err = c.apply(e, doc, docs.marked, read.named)
+			} else { // more than one thing may be lost
+				missed, err = []lost{{rule: c, err: err, why: (&RowError{EventID: e.EventID, Rule: c.Name, Err: err}).Error(), hidden: true}}, nil
 			}
 			read.lost = append(read.lost, missed...)
 			if err == nil {
