@@ -245,6 +245,17 @@ func (r *reader) scalar(n *yaml.Node, t reflect.Type, path string) {
 		n.Value = r.expand(path, n.Value)
 		return
 	}
+	if t == reflect.TypeFor[Alternatives]() {
+		switch tag := n.ShortTag(); {
+		case tag == "!!bool" && strings.EqualFold(n.Value, "false"):
+			*n = neutral(t)
+		case tag == "!!bool", tag == "!!str" && n.Value == string(AlternativesSession):
+			*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: strings.ToLower(n.Value)}
+		default:
+			r.wrongType(n, t, path)
+		}
+		return
+	}
 	if !strings.Contains(forms[t.Kind()].tags, n.ShortTag()) {
 		r.wrongType(n, t, path)
 		return
@@ -314,6 +325,8 @@ func remedyFor(n *yaml.Node, t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[Size]():
 		return sizeRemedy
+	case t == reflect.TypeFor[Alternatives]():
+		return "write true, false or session, without quotes"
 	case t.Kind() == reflect.String && n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 		return `write a text; put quotes around one that begins with a brace, as "{value}"`
 	default:

@@ -77,6 +77,8 @@ type Entity struct {
 	Near []string `json:",omitzero"`
 	// Absent names the attributes that a result may lack and lacked, sorted.
 	Absent []string `json:",omitzero"`
+	// EchoOf names the argument that each of Echoes repeats. Only the reading of a row sets it.
+	EchoOf map[string]string `json:"-"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
 	// Confidence is 0..1; exact sources use 1 unless configured otherwise.

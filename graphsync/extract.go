@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -97,7 +98,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		if err != nil {
 			return read, err
 		}
-		read.choices = x.choose(read.choices, nil, declared)
+		read.choices = x.choose(read.choices, nil, declared, nil)
 		asked, err := x.asked(e)
 		if err != nil {
 			return read, err
@@ -133,7 +134,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			if err == nil {
 				err = docs.classify(e, c, found)
 			}
-			read.choices = x.choose(read.choices, c, found)
+			read.choices = x.choose(read.choices, c, found, docs.args)
 			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found), lost: len(missed), flaw: c.flaw(found, missed)}
 			if err == nil {
@@ -366,9 +367,9 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	}
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
-		if value := []any(nil); action {
-			if value = c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && value[0] == nil {
-				continue // it names nothing here
+		if action {
+			if value := c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && (value[0] == nil || exact(value[0]) != nil) {
+				continue // it names nothing here; a call with a number that is not exact was refused
 			}
 		}
 		e, err := c.entity(row, object.Node, marked, action || rewritten)
@@ -436,7 +437,9 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 			err = errHidden
 		case err != nil:
 		case found && raw != nil:
-			v, err = entity.FromAny(raw, a.Type, a.Currency)
+			if err = exact(raw); err == nil {
+				v, err = entity.FromAny(raw, a.Type, a.Currency)
+			}
 			switch {
 			case marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()):
 				err = errHidden
@@ -508,12 +511,25 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 		err = nothing(path, from, "")
 	}
 	if err == nil {
+		err = exact(raw)
+	}
+	if err == nil {
 		v, err = entity.FromAny(raw, c.ValueType, c.Currency)
 	}
 	if err != nil {
 		return v, fmt.Errorf("value %s: %w", place, err)
 	}
 	return v, nil
+}
+
+// exact returns an error for a number of 2^53 and more that came as a float64: it may have been another one. The
+// recorder writes it with an exponent, and an integer without.
+func exact(v any) error {
+	n, is := v.(json.Number)
+	if f, err := n.Float64(); is && err == nil && math.Abs(f) >= 1<<53 && strings.ContainsAny(n.String(), "eE") {
+		return fmt.Errorf("the number %s is too large to be exact: have the tool give it as text", n)
+	}
+	return nil
 }
 
 // nothing returns the error for a path that selects nothing.

@@ -80,7 +80,7 @@ func (sel *selector) foundNothing(l *lost) bool {
 func (sel *selector) lacks() {
 	var last int64
 	for _, l := range sel.losses() {
-		if l.rule.Alternatives && !l.hidden {
+		if l.rule.Alternatives != "" && !l.hidden {
 			if sel.out.Unnamed == nil {
 				sel.out.Unnamed = make(map[string]string)
 			}

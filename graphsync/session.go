@@ -43,6 +43,8 @@ type Session struct {
 	found   map[string][]found    // by a model, by the identity of the thing
 	lost    []*lost               // in the order of their rows
 	fits    map[*compiled]int64   // the first row of which a rule read all that it should
+	// executed are the approved calls that ran to their end, in the order of their rows.
+	executed []execution
 
 	// bytes is about the size of all this in memory.
 	bytes int64
@@ -217,6 +219,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 		if attrs.ADK.Agent && len(of) == 0 {
 			s.failed(1, fmt.Sprintf("the record lacks the run of agent %s, which ran as a tool in a turn that was broken off", r.tool))
 		}
+	}
+	if e.EventType == record.ToolCompleted {
+		s.execute(e, attrs, start.content)
 	}
 	read, err := s.x.row(e, start.content, pending)
 	var sets []entity.Entity

@@ -209,6 +209,10 @@ func merged(earlier, later entity.Entity) entity.Entity {
 	if !out.Source.Reading() {
 		return out
 	}
+	if len(earlier.EchoOf) > 0 {
+		out.EchoOf = maps.Clone(earlier.EchoOf)
+		maps.Copy(out.EchoOf, later.EchoOf)
+	}
 	for name := range out.Attributes {
 		if !earlier.Reads(name) && !later.Reads(name) {
 			out.Echoes = append(out.Echoes, name)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // readings returns the values that models were told of an attribute, the latest first, and whether the
@@ -142,7 +143,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		}
 	}
 	if !seen && (t.action || !slices.ContainsFunc(e.Seen, given)) {
-		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
+		lack(Exists, "nothing on record shows it: %s%s", q.expected(e, Exists), q.otherSpelling(e))
 	}
 	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
 	slices.Sort(names)
@@ -164,7 +165,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			continue
 		default:
 			if seen {
-				lack(name, "nothing on record shows %s: %s", name, q.expected(e.Type, name))
+				lack(name, "nothing on record shows %s: %s", name, q.expected(e, name))
 			}
 			if !allowed && len(values) == 0 {
 				continue
@@ -222,25 +223,34 @@ func (q *inquiry) said(e entity.Canonical, name string) (values []entity.Value) 
 
 // expected names the rule that would have shown an attribute. For [Exists], any attribute of the
 // type will do.
-func (q *inquiry) expected(typ, name string) string {
+func (q *inquiry) expected(e entity.Canonical, name string) string {
 	var ways []string
 	for _, x := range q.record.Expected {
 		way := fmt.Sprintf("rule %q in the results of %q", x.Rule, x.Tool)
-		if x.Type == typ && (name == Exists || x.Attribute == name) && !slices.Contains(ways, way) {
+		if x.Type == e.Type && (name == Exists || x.Attribute == name) && !slices.Contains(ways, way) {
 			ways = append(ways, way)
 		}
 	}
 	if len(ways) == 0 {
 		return "no rule of the configuration shows it"
 	}
-	return strings.Join(ways, ", or ") + " should have; look it up, then ask again"
+	remedy := strings.Join(ways, ", or ") + " should have; look it up, then ask again"
+	for _, attribute := range slices.Sorted(maps.Keys(q.record.Echoed[e.Key])) {
+		if name == Exists || name == attribute {
+			said := q.record.Echoed[e.Key][attribute]
+			return remedy + fmt.Sprintf(". A result only repeats %s as its argument %s says it: if the tool looked that up, write looked_up: true beside its path", attribute, quoted(text.Clip(oneLine(said), maxWord)))
+		}
+	}
+	return remedy
+}
+
+// folded is one text for things that differ in the spelling of their names alone.
+func folded(c entity.Canonical) string {
+	return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
 }
 
 // otherSpelling names what was read and differs from e in its spelling alone.
 func (q *inquiry) otherSpelling(e entity.Canonical) string {
-	folded := func(c entity.Canonical) string {
-		return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
-	}
 	for _, other := range q.record.Entities {
 		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
 			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)

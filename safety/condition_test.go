@@ -202,7 +202,7 @@ func TestCondition(t *testing.T) {
 			want: []string{`policy: free has to be at most 8 and at most all, which cannot be evaluated: "all" is not ...`, "4 -> 9: ..."}},
 		{name: "needs that may add up", change: having("free", along(atLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
 			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": 8}}},
-			want: []string{"policy: free has to be at least $.cpus, which cannot be evaluated: the action names it 2 times, and the needs may add up: have the call name it once"}},
+			want: []string{"policy: free has to be at least $.cpus, which cannot be evaluated: the action names it 2 times, and the needs may add up: have the call name it once, in one spelling"}},
 		{name: "a literal, named twice", change: having("free", atLeast8), seen: acting, now: values{"free": number(63)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"}},
 		{name: "the whole argument", change: having("free", along(atLeast, "$")), seen: acting, now: values{"free": number(8)}, places: []string{"$['cpus']"}, args: map[string]any{"cpus": 8}},
 		{name: "a list", change: having("free", along(oneOf, "$.any")), seen: free(2), now: values{"free": number(4)}, args: map[string]any{"any": []any{2, 4, 8}}},

@@ -39,7 +39,7 @@ func rules() []rule {
 		{pkg: "record", link: "modules " + network},
 		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
 		{pkg: "internal/text", link: "modules " + network},
-		{pkg: "internal/args", imports: "internal/text", link: "modules " + network},
+		{pkg: "internal/args", imports: "internal/text", link: outside + " " + storage},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},

@@ -253,7 +253,7 @@ func (a *advice) optional(typ, attribute string) bool {
 func (a *advice) unchosen() {
 	for i, e := range a.Extract {
 		named := slices.ContainsFunc(a.Extract, func(o config.Extract) bool { return o.In == config.InAction && o.Tool != "" && o.Type == e.Type })
-		if e.Alternatives && !named {
+		if e.Alternatives != "" && !named {
 			a.add(rule(i)+".alternatives", "add such a rule over the tool that takes the chosen one",
 				"rule %q says alternatives, and no rule with in: action finds the type %q: every entry counts, because no action names any", e.Name, e.Type)
 		}

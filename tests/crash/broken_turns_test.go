@@ -166,12 +166,12 @@ func TestBrokenTurns(t *testing.T) {
 		why    string // a reason, or a part of what a refusal says
 	}{
 		"looked up again":                           {bought: 1},
-		"asked at once":                             {brokenTurn: brokenTurn{second: []*model.LLMResponse{buying()}}, why: "nothing_read"},
+		"asked at once":                             {brokenTurn: brokenTurn{second: []*model.LLMResponse{buying()}}, why: "nothing_seen"},
 		"the price had risen before":                {brokenTurn: brokenTurn{then: func(h *cgtest.Harness) { h.Shop.Set("$52,000", true) }}, bought: 1},
 		"only the end is lost":                      {brokenTurn: brokenTurn{lost: `event_type = 'INVOCATION_COMPLETED'`}, bought: 1},
 		"only the beginning of the look-up is lost": {brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`}, bought: 1},
 		"its beginning is lost, and it is not looked up again": {
-			brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`, second: []*model.LLMResponse{buying()}}, why: "nothing_read",
+			brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`, second: []*model.LLMResponse{buying()}}, why: "nothing_seen",
 		},
 		"all but its first row is lost": {brokenTurn: brokenTurn{lost: `run_seq > 1`}, bought: 1},
 		"it read nothing, and the row that closes it waits": {
