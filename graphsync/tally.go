@@ -76,10 +76,9 @@ type Tally struct {
 	Unrepeated int `json:"unrepeated,omitempty"`
 }
 
-// Idle reports whether the rule read rows and found nothing, although they were not empty, or could read
-// no row in full.
+// Idle reports whether the rule read rows that were not empty, and found nothing, or nothing that it could read in full.
 func (t Tally) Idle() bool {
-	return t.Rows > 0 && t.Nearly != "" && (t.Found == 0 || t.Failed == t.Rows)
+	return t.Rows > 0 && (t.Found == 0 || t.Failed == t.Rows) && t.Nearly != ""
 }
 
 // ruleRead is what one rule found in one row.

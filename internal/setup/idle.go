@@ -28,13 +28,12 @@ func notes(rules []graphsync.Tally) (out []string) {
 // Unrepeated says what no check knows of the results that a rule read.
 const Unrepeated = "whether others have appeared is not checked, for its tool is not registered with Replayable"
 
-// Idle says that the rule of a tally read rows and found nothing, or found nothing whole.
+// Idle says that the rule of a tally read rows and found nothing, or could read none in full.
 func Idle(t graphsync.Tally) string {
-	found := "nothing"
 	if t.Found > 0 {
-		found = "nothing whole"
+		return fmt.Sprintf("rule %q cannot read all of %s: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
 	}
-	return fmt.Sprintf("rule %q read %s and found %s: %s", t.Rule, counted(t.Rows, "row"), found, t.Nearly)
+	return fmt.Sprintf("rule %q read %s and found nothing: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
 }
 
 // counted returns a number with its noun.
