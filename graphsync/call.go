@@ -55,8 +55,11 @@ func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Cano
 		if refused, ok, err := look.row(id); err != nil {
 			return nil, err
 		} else if ok && refused.EventType == record.ToolError {
-			if id, err = ss.lookUp(ctx, s, e.Key, name, id); err != nil {
+			if id, err = ss.lookUp(ctx, s, e.Key, name); err != nil {
 				return nil, err
+			}
+			if id == "" {
+				continue // that it is gone: the calls that showed it are repeated
 			}
 		}
 		from := given[id]
@@ -130,14 +133,13 @@ func latestReading(e entity.Canonical, name string) (eventID string) {
 	return eventID
 }
 
-// lookUp returns the event of the latest result that shows an attribute, or else eventID, which is a
-// refusal that shows the reading that counts. A refused call looks nothing up, so another call has to
+// lookUp returns the event of the latest result that shows an attribute that a refusal told, "" if none does. A refused call looks nothing up, so another call has to
 // be repeated. That call may be superseded; when repeated, it gives the present value all the same.
-func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute, eventID string) (string, error) {
+func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute string) (eventID string, err error) {
 	if attribute == entity.Exists {
 		attribute = ""
 	}
-	err := ss.use(ctx, s, func(f *fold) error {
+	err = ss.use(ctx, s, func(f *fold) error {
 		if err := ss.catchUp(ctx, f); err != nil {
 			return err
 		}
