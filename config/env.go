@@ -97,11 +97,7 @@ func (r *reader) addNames(path string, file *yaml.Node, names string) {
 	}
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)
-		has := false
-		for i := 0; i < len(file.Content); i += 2 {
-			has = has || file.Content[i].Value == name
-		}
-		if has {
+		if valueOf(file, name) != nil {
 			continue
 		}
 		r.places[Entry(path, name)] = place{variable: envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))}
@@ -121,13 +117,22 @@ func nodeAt(n *yaml.Node, keys []string) *yaml.Node {
 	if n.Kind != yaml.MappingNode {
 		return nil
 	}
+	value := valueOf(n, keys[0])
+	if value == nil {
+		value = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[0]}, value)
+	}
+	return nodeAt(value, keys[1:])
+}
+
+// valueOf returns the value of a key of a mapping, nil if it has none.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; i < len(n.Content); i += 2 {
-		if n.Content[i].Value == keys[0] {
-			return nodeAt(n.Content[i+1], keys[1:])
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
 		}
 	}
-	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[0]}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"})
-	return nodeAt(n.Content[len(n.Content)-1], keys[1:])
+	return nil
 }
 
 // unknownVariables reports variables that look like those of keys, and are neither that nor named

@@ -3,7 +3,11 @@
 
 package config
 
-import "github.com/adk-contextgraph/contextgraph/entity"
+import (
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
 
 // Extract is a rule that finds entities in one kind of event. Paths are
 // JSONPath queries as RFC 9535 defines them.
@@ -48,11 +52,12 @@ type Extract struct {
 	// Confidence is how sure the rule is, greater than 0 and at most 1.
 	// Defaults to 1.
 	Confidence float64 `yaml:"confidence"`
-	// Alternatives says that the entries of a result are a list to choose from. An entity then does
-	// not count if all of this holds: the action does not name it; only such rules have shown it;
-	// and each result that shows it also shows, by the same rule, an entry that the action names.
-	// It is for the result of a tool. Defaults to false.
-	Alternatives bool `yaml:"alternatives"`
+	// Alternatives says what is one list to choose from. An entity then does not count if all of this
+	// holds: the action does not name it; only such rules have shown it; and each list that shows it
+	// also shows, by the same rule, an entry that the action names, or that an executed approval
+	// named whose model was shown the list. It is for the result of a tool. Defaults to none: there is
+	// no choice, and every entry counts.
+	Alternatives Alternatives `yaml:"alternatives"`
 	// Others says whether the names in a result count as a whole, if its tool is Replayable: a name
 	// that appears beside them, or is gone, is then a change. It is for the result of a tool. Defaults
 	// to [OthersCount], or to [OthersIgnore] with Alternatives.
@@ -89,13 +94,13 @@ type Attribute struct {
 	Optional bool `yaml:"optional"`
 	// LookedUp says that the tool looked the value up, although the arguments of the
 	// call say it too. Without it a value that repeats an argument counts for nothing.
-	// For rules over results only. Defaults to false.
+	// For rules over results, and over TOOL_COMPLETED. Defaults to false.
 	LookedUp bool `yaml:"looked_up"`
 }
 
 // CountsOthers reports whether the names in a result count as a whole.
 func (e Extract) CountsOthers() bool {
-	return e.Others == OthersCount || e.Others == "" && !e.Alternatives
+	return e.Others == OthersCount || e.Others == "" && e.Alternatives == ""
 }
 
 // Others says whether the names in a result count as a whole.
@@ -107,6 +112,25 @@ const (
 	// OthersIgnore leaves others than those that count by themselves aside.
 	OthersIgnore Others = "ignore"
 )
+
+// Alternatives is what a rule takes for one list of choices. In a file it may also be false, for none.
+type Alternatives string
+
+const (
+	// AlternativesTrue takes each result for a list. What the arguments of its call name is no choice.
+	AlternativesTrue Alternatives = "true"
+	// AlternativesSession takes all results of the rule in the session for one list: pages, several searches,
+	// and looks at one thing each.
+	AlternativesSession Alternatives = "session"
+)
+
+// UnmarshalJSON reads a text, or a boolean, which older journals have in the place of [AlternativesTrue] and none.
+func (a *Alternatives) UnmarshalJSON(text []byte) error {
+	if *a = Alternatives(strings.Trim(string(text), `"`)); *a == "false" {
+		*a = ""
+	}
+	return nil
+}
 
 // In is the part of an event that a rule reads.
 type In string

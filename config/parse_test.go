@@ -239,7 +239,7 @@ func TestParseFull(t *testing.T) {
 					"availability": {Path: "$.available", Type: entity.KindBool},
 					"status":       {Path: "$.status", LookedUp: true},
 				},
-				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:64",
+				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: config.AlternativesTrue, Place: "full.yaml:64",
 			},
 			{
 				Name: "account", Tool: "get_account", Type: "Account", ValueArgs: "$.id",

@@ -4,9 +4,7 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -21,40 +19,34 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
-// reader reads a file into a Config. Package yaml decodes it, strictly. Before that, one walk over
-// the nodes notes where each value stands, and mends or refuses what package yaml takes in another
-// sense than the file shows: it leaves elements out of a list, drops the fraction of 1.5, takes yes
-// for true and 5 for a text, and any of these can open a gate.
+// reader reads a file into a Config. One walk over the nodes notes where each value stands, refuses what
+// suits no key, and mends or refuses what package yaml takes in another sense than the file shows: it
+// leaves elements out of a list, drops the fraction of 1.5, takes yes for true and 5 for a text, and any
+// of these can open a gate. Package yaml decodes what is left.
 type reader struct {
 	*report
 	environ  map[string]string
 	used     map[string]bool // the variables that the file or a key names
 	known    []string        // the variables of keys
-	nodes    []found         // by the number that stands for their line in errors of package yaml
-	operands map[string]any  // the values of conditions, by path
+	unknown  []unknown
+	operands map[string]any // the values of conditions, by path
 }
 
-// found is a node that the walk came to.
-type found struct {
-	node *yaml.Node
-	path string
-	of   reflect.Type // of the value, or of the struct that has no such key
+// unknown is a key that a struct does not have.
+type unknown struct {
+	key, path string
+	of        reflect.Type
 }
 
 func (r *reader) read(data []byte) (c Config) {
 	top := r.document(data)
 	r.override(top)
 	r.walk(top, reflect.TypeFor[Config](), "")
+	for _, u := range r.unknown {
+		r.unknownKey(u)
+	}
 	r.unknownVariables()
-	d := yaml.NewDecoder(strings.NewReader("{}"))
-	d.KnownFields(true)
-	err := d.Decode(&strict{top, &c})
-	var types *yaml.TypeError
-	if errors.As(err, &types) {
-		for _, problem := range types.Errors {
-			r.explain(problem)
-		}
-	} else if err != nil {
+	if err := top.Decode(&c); err != nil {
 		r.add(Problem{"", err.Error(), "correct this file"})
 	}
 	for i := range c.Extract {
@@ -71,61 +63,22 @@ func (r *reader) read(data []byte) (c Config) {
 	return c
 }
 
-// strict decodes a node and refuses unknown keys. [yaml.Node.Decode] cannot refuse them; only a
-// [yaml.Decoder] can. So a Decoder parses an empty mapping, and strict puts the node in its place.
-type strict struct {
-	node *yaml.Node
-	into *Config
-}
-
-// UnmarshalYAML decodes the node in the place of the one that was parsed.
-func (s *strict) UnmarshalYAML(decode func(any) error) error {
-	if err := decode((*replaced)(s.node)); err != nil {
-		return err
-	}
-	return decode(s.into)
-}
-
-type replaced yaml.Node
-
-// UnmarshalYAML puts r into the place of n.
-func (r *replaced) UnmarshalYAML(n *yaml.Node) error {
-	*n = yaml.Node(*r)
-	return nil
-}
-
-// explain reports an error of package yaml, or of a type that parses itself.
-func (r *reader) explain(problem string) {
-	m := yamlLine.FindStringSubmatch(problem)
-	i, _ := strconv.Atoi(m[1]) // the pattern takes digits only
-	at, problem := r.nodes[i], problem[len(m[0]):]
-	switch {
-	case strings.HasPrefix(problem, "field "):
-		r.unknownKey(at)
-	case strings.HasPrefix(problem, "cannot unmarshal "):
-		r.wrongType(at.node, at.of, at.path)
-	default:
-		fault, remedy, _ := strings.Cut(problem, "; ")
-		r.add(Problem{at.path, fault, cmp.Or(remedy, "keep one of them")})
-	}
-}
-
 // unknownKey reports a key that a struct does not have. The key that was meant is not also missing.
-func (r *reader) unknownKey(at found) {
+func (r *reader) unknownKey(u unknown) {
 	prefix := "value."
-	if at.of != reflect.TypeFor[Extract]() || !strings.HasPrefix(at.node.Value, prefix) {
+	if u.of != reflect.TypeFor[Extract]() || !strings.HasPrefix(u.key, prefix) {
 		prefix = ""
 	}
 	var names []string
-	for _, f := range fields(at.of) {
+	for _, f := range fields(u.of) {
 		if name, ok := strings.CutPrefix(f.Tag.Get("yaml"), prefix); ok && !strings.Contains(name, ".") {
 			names = append(names, name)
 		}
 	}
-	name := strings.TrimPrefix(at.node.Value, prefix)
-	r.add(Problem{at.path, "unknown key", choose(name, "known keys", names)})
+	name := strings.TrimPrefix(u.key, prefix)
+	r.add(Problem{u.path, "unknown key", choose(name, "known keys", names)})
 	if meant := text.Nearest(strings.ToLower(name), names); meant != "" {
-		meant = strings.TrimPrefix(around(at.path)[1]+"."+meant, ".")
+		meant = strings.TrimPrefix(around(u.path)[1]+"."+meant, ".")
 		_, written := r.places[meant]
 		r.failed[meant] = r.failed[meant] || !written
 	}
@@ -168,13 +121,6 @@ func (r *reader) walk(n *yaml.Node, t reflect.Type, path string) {
 	default:
 		r.scalar(n, t, path)
 	}
-	n.Line = r.number(n, path, t)
-}
-
-// number returns the number that stands for n in errors of package yaml.
-func (r *reader) number(n *yaml.Node, path string, t reflect.Type) int {
-	r.nodes = append(r.nodes, found{n, path, t})
-	return len(r.nodes) - 1
 }
 
 // refuse reports a value that cannot be read.
@@ -213,7 +159,7 @@ func (r *reader) collection(n *yaml.Node, t reflect.Type, path string) {
 			r.walk(element, t.Elem(), Index(path, i))
 		}
 	case !isList && n.Kind == yaml.MappingNode:
-		n.Content = r.entries(n, t, path, "")
+		n.Content = r.entries(n, t, path, "", make(map[string]int, len(n.Content)/2))
 	default:
 		r.wrongType(n, t, path)
 	}
@@ -223,9 +169,9 @@ func (r *reader) collection(n *yaml.Node, t reflect.Type, path string) {
 }
 
 // entries walks through the entries of a mapping and returns those that package yaml shall see. It
-// sees the keys of a mapping below the key "value" as keys of the struct: value.args.
-func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string) (out []*yaml.Node) {
-	first := make(map[string]int, len(n.Content)/2)
+// sees the keys of a mapping below the key "value" as keys of the struct: value.args. first has the line of
+// each of these.
+func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string, first map[string]int) (out []*yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := place{line: key.Line, column: key.Column}
@@ -238,17 +184,16 @@ func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string) (out
 			continue
 		}
 		below := strings.TrimPrefix(Entry(path, key.Value), ".")
+		key.Value = prefix + key.Value
 		if line, ok := first[key.Value]; ok {
 			r.failed[below] = true
 			r.addAt(at, Problem{below, "duplicate key, first on line " + strconv.Itoa(line), "keep one of them"})
 			continue
 		}
 		first[key.Value] = key.Line
-		key.Value = prefix + key.Value
 		if _, ok := r.places[below]; !ok && key.Line > 0 && value.Kind != yaml.ScalarNode {
 			r.places[below] = at // a missing key, or a wrong name, is reported at its name
 		}
-		key.Line = r.number(key, below, t)
 		if t.Kind() == reflect.Map {
 			r.walk(value, t.Elem(), below)
 			out = append(out, key, value)
@@ -259,8 +204,10 @@ func (r *reader) entries(n *yaml.Node, t reflect.Type, path, prefix string) (out
 		switch {
 		case !known:
 			r.places[below] = at
+			r.unknown = append(r.unknown, unknown{key.Value, below, t})
+			continue
 		case nested && value.Kind == yaml.MappingNode:
-			out = append(out, r.entries(value, t, below, key.Value+".")...)
+			out = append(out, r.entries(value, t, below, key.Value+".", first)...)
 			continue
 		default:
 			r.walk(value, f.Type, below)
@@ -288,10 +235,25 @@ var forms = map[reflect.Kind]form{
 
 const orDefault = ", or leave it out for the default"
 
-// scalar mends a single value: package yaml reads no days and no types of entities.
+// scalar mends a single value: package yaml reads no days, no units of sizes and no types of entities.
 func (r *reader) scalar(n *yaml.Node, t reflect.Type, path string) {
 	if t == reflect.TypeFor[Secret]() {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value == "" {
+			r.refuse(n, t, Problem{path, "found no text", `write a text in quotes, for example "Bearer ${ADS_TOKEN}"`})
+			return
+		}
 		n.Value = r.expand(path, n.Value)
+		return
+	}
+	if t == reflect.TypeFor[Alternatives]() {
+		switch tag := n.ShortTag(); {
+		case tag == "!!bool" && strings.EqualFold(n.Value, "false"):
+			*n = neutral(t)
+		case tag == "!!bool", tag == "!!str" && n.Value == string(AlternativesSession):
+			*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: strings.ToLower(n.Value)}
+		default:
+			r.wrongType(n, t, path)
+		}
 		return
 	}
 	if !strings.Contains(forms[t.Kind()].tags, n.ShortTag()) {
@@ -309,6 +271,13 @@ func (r *reader) scalar(n *yaml.Node, t reflect.Type, path string) {
 		default:
 			*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: d.String()}
 		}
+	case reflect.TypeFor[Size]():
+		size, problem, remedy := parseSize(n.Value)
+		if problem != "" {
+			r.refuse(n, t, Problem{path, problem, remedy})
+			return
+		}
+		*n = yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatInt(int64(size), 10)}
 	case reflect.TypeFor[entity.Kind]():
 		kind, err := entity.ParseKind(n.Value)
 		if err != nil || kind == entity.KindNone {
@@ -317,7 +286,10 @@ func (r *reader) scalar(n *yaml.Node, t reflect.Type, path string) {
 		}
 		*n = yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(int(kind))}
 	case reflect.TypeFor[int]():
-		if i, err := strconv.ParseInt(n.Value, 0, 64); err == nil && i <= 0 {
+		switch i, err := strconv.ParseInt(n.Value, 0, 64); {
+		case err != nil:
+			r.wrongType(n, t, path)
+		case i <= 0:
 			r.refuse(n, t, Problem{path, value + " is not a positive number", remedyFor(n, t) + orDefault})
 		}
 	default:
@@ -353,6 +325,8 @@ func remedyFor(n *yaml.Node, t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[Size]():
 		return sizeRemedy
+	case t == reflect.TypeFor[Alternatives]():
+		return "write true, false or session, without quotes"
 	case t.Kind() == reflect.String && n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 		return `write a text; put quotes around one that begins with a brace, as "{value}"`
 	default:

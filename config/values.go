@@ -4,14 +4,11 @@
 package config
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Secret is a text that formats and encodes as "[redacted]", so that a Config
@@ -31,20 +28,6 @@ func (s Secret) GoString() string { return `"` + s.String() + `"` }
 
 // MarshalText returns what String returns.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalYAML reads a text. An error does not show it.
-func (s *Secret) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value == "" {
-		return typeError(n, "found no text", `write a text in quotes, for example "Bearer ${ADS_TOKEN}"`)
-	}
-	*s = Secret(n.Value)
-	return nil
-}
-
-// typeError is an error that package yaml collects with its own ones.
-func typeError(n *yaml.Node, problem, remedy string) error {
-	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s; %s", n.Line, problem, remedy)}}
-}
 
 // Size is a number of bytes. A file may write it with a unit: 64MiB.
 type Size int64
@@ -79,12 +62,12 @@ const (
 
 var sizeForm = regexp.MustCompile(`^([0-9]+)(.*)$`)
 
-// UnmarshalYAML reads a number of bytes with or without a unit. Zero would mean the default in a
-// Config, which nobody who writes 0 expects.
-func (s *Size) UnmarshalYAML(n *yaml.Node) error {
-	m := sizeForm.FindStringSubmatch(n.Value)
+// parseSize reads a number of bytes with or without a unit. Zero would mean the default in a Config,
+// which nobody who writes 0 expects. problem says what is wrong; empty if nothing is.
+func parseSize(s string) (size Size, problem, remedy string) {
+	m := sizeForm.FindStringSubmatch(s)
 	if m == nil {
-		return typeError(n, Quote(n.Value)+" is not a size", sizeRemedy)
+		return 0, Quote(s) + " is not a size", sizeRemedy
 	}
 	bytes, known := int64(1), m[2] == ""
 	for _, u := range sizeUnits {
@@ -93,20 +76,19 @@ func (s *Size) UnmarshalYAML(n *yaml.Node) error {
 		case m[2] == u.name:
 			bytes, known = u.bytes, true
 		case strings.EqualFold(trimmed, u.name) || strings.EqualFold(trimmed+"B", u.name):
-			return typeError(n, Quote(n.Value)+" is not a size", "did you mean "+Quote(m[1]+u.name)+"? Units: "+sizeUnitList)
+			return 0, Quote(s) + " is not a size", "did you mean " + Quote(m[1]+u.name) + "? Units: " + sizeUnitList
 		}
 	}
 	v, err := strconv.ParseInt(m[1], 10, 64)
 	switch {
 	case !known:
-		return typeError(n, Quote(n.Value)+" is not a size", sizeRemedy)
+		return 0, Quote(s) + " is not a size", sizeRemedy
 	case err != nil || v > math.MaxInt64/bytes:
-		return typeError(n, Quote(n.Value)+" is too large", sizeRemedy)
+		return 0, Quote(s) + " is too large", sizeRemedy
 	case v == 0:
-		return typeError(n, Quote(n.Value)+" is not a positive size", sizeRemedy+orDefault)
+		return 0, Quote(s) + " is not a positive size", sizeRemedy + orDefault
 	}
-	*s = Size(v * bytes)
-	return nil
+	return Size(v * bytes), "", ""
 }
 
 var days = regexp.MustCompile(`^([+-]?)([0-9.]+)d`)

@@ -77,6 +77,8 @@ type Entity struct {
 	Near []string `json:",omitzero"`
 	// Absent names the attributes that a result may lack and lacked, sorted.
 	Absent []string `json:",omitzero"`
+	// EchoOf names the argument that each of Echoes repeats. Only the reading of a row sets it.
+	EchoOf map[string]string `json:"-"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
 	// Confidence is 0..1; exact sources use 1 unless configured otherwise.
@@ -264,11 +266,35 @@ func checkText(what, s string, limit int) error {
 	case !utf8.ValidString(s):
 		return fmt.Errorf("entity %s %q is not valid UTF-8", what, clip(s))
 	}
-	if i := strings.IndexFunc(s, misleading); i >= 0 {
-		r, _ := utf8.DecodeRuneInString(s[i:])
-		return fmt.Errorf("entity %s %+q has the invisible character %U", what, clip(s), r)
+	for i, r := range s {
+		if misleading(r) && !joins(s[:i], r, s[i+utf8.RuneLen(r):]) {
+			return fmt.Errorf("entity %s %+q has the invisible character %U", what, clip(s), r)
+		}
 	}
 	return nil
+}
+
+// joined are the scripts whose letters look otherwise next to a joiner. Inside of a word of any other script it would
+// show nothing, and two names would look the same.
+var joined = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+	unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar,
+}
+
+// joins reports whether r is a joiner inside of a word of a script that has them, or a part of an emoji.
+func joins(before string, r rune, after string) bool {
+	const nonJoiner, joiner, emojiForm, keycap = '\u200c', '\u200d', '\ufe0f', '\u20e3'
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	symbol := func(r rune) bool { return unicode.In(r, unicode.So, unicode.Sk) && r > 0x7f }
+	switch r {
+	case nonJoiner, joiner:
+		return unicode.In(last, joined...) && unicode.In(next, joined...) ||
+			r == joiner && (symbol(last) || last == emojiForm) && (symbol(next) || next == '♀' || next == '♂')
+	case emojiForm:
+		return symbol(last) || next == keycap
+	}
+	return false
 }
 
 // misleading reports characters that are invisible or reorder what is shown: an approver must see

@@ -77,6 +77,11 @@ func TestValidate(t *testing.T) {
 		{"reordered", func(e *entity.Entity) { e.Value = "a\u202Eb" }, "invisible character U+202E"},
 		{"a zero-width space", func(e *entity.Entity) { e.Value = "a\u200bb" }, `"a\u200bb" has the invisible character U+200B`},
 		{"a variation", func(e *entity.Entity) { e.Value = "a\ufe0f" }, "invisible character U+FE0F"},
+		{"a joiner in a word of Latin letters", func(e *entity.Entity) { e.Value = "De\u200dsk" }, "invisible character U+200D"},
+		{"a non-joiner in a word of Cyrillic letters", func(e *entity.Entity) { e.Value = "ст\u200cол" }, "invisible character U+200C"},
+		{"a joiner at the end", func(e *entity.Entity) { e.Value = "\u0915\u200d" }, "invisible character U+200D"},
+		{"a non-joiner between emoji", func(e *entity.Entity) { e.Value = "👨\u200c👩" }, "invisible character U+200C"},
+		{"two variations", func(e *entity.Entity) { e.Value = "❤\ufe0f\ufe0f" }, "invisible character U+FE0F"},
 		{"a filler", func(e *entity.Entity) { e.Value = "a\u3164" }, "invisible character U+3164"},
 		{"a tag", func(e *entity.Entity) { e.Value = "a\U000e0041" }, "invisible character U+E0041"},
 		{"uri", func(e *entity.Entity) { e.ArtifactURI = "gs://\n" }, "artifact URI"},
@@ -194,5 +199,15 @@ func TestCanonicalizeReadingsBeforeWords(t *testing.T) {
 				t.Errorf("%s of %s for %s since %v, want %s for %s since %d", c.Value, c.ArtifactURI, c.Attributes["price"], c.AttributeSeenAt["price"], test.value, test.price, test.at)
 			}
 		})
+	}
+}
+
+// Joiners that people write are no reason to refuse a name.
+func TestJoinersOfPeople(t *testing.T) {
+	for _, name := range []string{"می\u200cخواهم", "\u0915\u094d\u200d\u0937", "Mug ❤\ufe0f", "T-9 👨\u200d👩\u200d👧", "❤\ufe0f\u200d🔥", "1\ufe0f\u20e3 first"} {
+		e := entity.Entity{Type: "Product", Value: name, Confidence: 1, Source: entity.SourceRule}
+		if err := e.Validate(); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }

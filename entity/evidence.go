@@ -25,12 +25,18 @@ type Evidence struct {
 	// same types that count although the action does not name them, and says why.
 	NotChosen NotChosen
 	Counted   map[string]Counted
+	// Echoed has, by Key and attribute, the argument of a look-up that a result only repeated, where no
+	// reading of the attribute counts.
+	Echoed map[string]map[string]string
 	// Places has the places at which the arguments of the action name entities: by Key, the
 	// normalized paths (RFC 9535) of the nodes in which rules found them. Paths of conditions start
 	// there.
 	Places map[string][]string
 	// Arguments says what rules read of the arguments of the action.
 	Arguments Arguments
+	// Unnamed says, by type, why rules with alternatives could not read the name of a thing on a list. Nobody can
+	// choose it, so it fails nothing but a sum over all things of the type.
+	Unnamed map[string]string
 	// Asked says that a model asked. The model must then have read the entities that it names.
 	Asked bool
 }
@@ -70,10 +76,10 @@ type Counted struct {
 	// [Shown].
 	Row         int64
 	Rule, Place string
-	// Result says that the rule reads the result of a tool, Alternatives that it has
-	// alternatives: true. In the second case this rule shows nothing in the row that the
-	// action names.
-	Result, Alternatives bool
+	// Result says that the rule reads the result of a tool, Alternatives that it says alternatives. Such
+	// a rule shows nothing in the row that the action names; Session: nor in any other row. Asked says
+	// that the arguments of the look-up name the entity.
+	Result, Alternatives, Session, Asked bool
 }
 
 // Shown names a rule that shows an attribute of a type, and the tool in whose results.

@@ -23,6 +23,8 @@ const (
 	KindBool
 	KindTime
 	KindSet
+	// KindUnreadable is the kind of a value that a source has in a form that cannot be read.
+	KindUnreadable
 )
 
 var kindNames = [...]string{
@@ -33,6 +35,8 @@ var kindNames = [...]string{
 	KindBool:   "boolean",
 	KindTime:   "time",
 	KindSet:    "set",
+
+	KindUnreadable: "unreadable",
 }
 
 // String returns the name of k as [ParseKind] reads it, or "none" for KindNone.
@@ -85,6 +89,19 @@ func Time(t time.Time) Value {
 		return Value{}
 	}
 	return Value{kind: KindTime, micros: t.UnixMicro()}
+}
+
+// Unreadable returns a value that is there and cannot be read. It compares with nothing. why says why, for people.
+func Unreadable(why string) Value {
+	return Value{kind: KindUnreadable, text: strings.ToValidUTF8(why, "\uFFFD")}
+}
+
+// Unreadable returns why v cannot be read; false if it can.
+func (v Value) Unreadable() (why string, is bool) {
+	if v.kind != KindUnreadable {
+		return "", false
+	}
+	return v.text, true
 }
 
 // Kind returns the kind of v.
@@ -144,6 +161,8 @@ func (v Value) String() string {
 		return time.UnixMicro(v.micros).UTC().Format(timeLayout)
 	case KindSet:
 		return "[" + strings.Join(v.Elements(), ", ") + "]"
+	case KindUnreadable:
+		return KindUnreadable.String()
 	default:
 		return ""
 	}
@@ -158,6 +177,8 @@ func (v Value) Canonical() string {
 		return ""
 	case KindMoney:
 		return "money:" + v.text + ":" + v.currency
+	case KindUnreadable:
+		return v.kind.String() + ":" + v.text
 	default:
 		return v.kind.String() + ":" + v.String()
 	}
@@ -213,6 +234,9 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 
 func (w valueJSON) value() (Value, error) {
 	k, err := ParseKind(w.Kind)
+	if w.Kind == KindUnreadable.String() {
+		k, err = KindUnreadable, nil
+	}
 	if err != nil {
 		return Value{}, err
 	}
@@ -225,6 +249,8 @@ func (w valueJSON) value() (Value, error) {
 	switch k {
 	case KindText:
 		return Text(*w.Value), nil
+	case KindUnreadable:
+		return Unreadable(*w.Value), nil
 	case KindBool:
 		if *w.Value != "true" && *w.Value != "false" {
 			return Value{}, fmt.Errorf("%q is not a boolean: use \"true\" or \"false\"", clip(*w.Value))

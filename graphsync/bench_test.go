@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -169,7 +170,9 @@ func BenchmarkSelectAlternatives(b *testing.B) {
 					last = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.shown": shown}).EventID
 				}
 				rules := priceRules()
-				rules[0].Alternatives = alternatives
+				if alternatives {
+					rules[0].Alternatives = config.AlternativesTrue
+				}
 				folded := fold(b, rules, r.rows)
 				d := buying("p00")
 				d.Answer = last

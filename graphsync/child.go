@@ -18,6 +18,7 @@ import (
 type basis struct {
 	sightings         []seenByChild
 	choices           []choice
+	lost              []*lost
 	failed, truncated int
 	err               string
 }
@@ -78,6 +79,7 @@ func (s *Session) basis(id record.Session) basis {
 	if sel.everything = len(s.calls) == 0; !sel.everything {
 		sel.knows(s.calls[len(s.calls)-1])
 	}
+	out.lost = sel.losses()
 	keys := s.sortedKeys()
 	for _, key := range keys {
 		for _, a := range s.things[key].attributes {
@@ -120,6 +122,9 @@ func (s *Session) inherit(of basis, r *result) {
 	}
 	for _, c := range of.choices {
 		s.choose(c, r)
+	}
+	for _, l := range of.lost {
+		s.keepLost(*l, r.row, r)
 	}
 	if of.failed > 0 {
 		s.failed(of.failed, of.err)

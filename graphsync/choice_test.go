@@ -21,10 +21,10 @@ import (
 // users say, and in what buy buys.
 func choiceRules() []config.Extract {
 	rules := priceRules()
-	rules[0].Alternatives = true
+	rules[0].Alternatives = config.AlternativesTrue
 	more, got := rules[0], rules[0]
 	more.Name, more.Each = "more", "$.more[*]"
-	got.Name, got.Tool, got.Alternatives = "got", "get", false
+	got.Name, got.Tool, got.Alternatives = "got", "get", ""
 	return append(rules, more, got,
 		config.Extract{Name: "said", In: config.InContent, Event: record.UserMessageReceived, Type: "Product", Value: "$.name"},
 		config.Extract{Name: "asked", Tool: "get", In: config.InArgs, Each: "$.of[*]", Type: "Product", Value: "$.name"},
@@ -114,10 +114,12 @@ func TestNotChosen(t *testing.T) {
 		want  []string // not chosen
 		count string   // the rule that makes b count, and its row
 	}{
-		"a list":                   {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
-		"two are chosen":           {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a", "c"}, []string{"b"}, ""},
-		"the action names nothing": {func(r *recorder) { r.tooled("find", m{}, list, nil) }, nil, []string{}, "found 2"},
-		"only another spelling":    {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"A"}, []string{}, "found 2"},
+		"a list":                             {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
+		"two are chosen":                     {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a", "c"}, []string{"b"}, ""},
+		"the action names nothing":           {func(r *recorder) { r.tooled("find", m{}, list, nil) }, nil, []string{}, "found 2"},
+		"only another spelling":              {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"A"}, []string{}, "found 2"},
+		"the look-up names it":               {func(r *recorder) { r.tooled("find", m{"for": "cheap, B"}, list, nil) }, []string{"a"}, []string{"c"}, "found 2"},
+		"the look-up has its name in a word": {func(r *recorder) { r.tooled("find", m{"for": "b-side"}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
 		"two lists": {func(r *recorder) {
 			r.tooled("find", m{}, list, nil)
 			r.tooled("find", m{}, items(item("a", 41), item("b", 8)), nil)

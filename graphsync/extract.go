@@ -62,13 +62,15 @@ type rowRead struct {
 	rules []ruleRead
 	// choices are the sightings of types that a rule with Alternatives finds.
 	choices []choice
+	// lost are the matches that gave nothing.
+	lost []lost
 }
 
 // row finds the entities of a row. began is the content of the row that began the call which e ends;
 // nil where the record does not have it. pending has what the call declared, as [declared] takes it.
 //
-// Entities come from the declarations of tools and from the rules. Both are exact: a row that
-// contradicts its rule fails as a whole, and other rows are not affected.
+// Entities come from the declarations of tools and from the rules. Both are exact. Of a match whose value cannot be
+// read the rule gives nothing, an attribute that cannot be read is [entity.Unreadable], and no other match is affected.
 //
 // What a tool declares stands in rows before the one that ends its call. It counts as if it stood in
 // that one, and not at all if the call never ended.
@@ -79,8 +81,8 @@ type rowRead struct {
 //
 // An entity that one source has several times in one row is one. Declarations come first, then the
 // rules in their order; the later one wins, attribute by attribute, and the confidence is the
-// greatest. Declarations, or matches of one rule, that contradict each other are an error. The
-// exception is the numbers of an action: they say how many are wanted.
+// greatest. Declarations that contradict each other are an error; an attribute of which matches of one rule say
+// different things cannot be read. The exception is the numbers of an action: they say how many are wanted.
 func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage) (rowRead, error) {
 	var read rowRead
 	if e.EventType == record.EntitiesDeclared {
@@ -95,7 +97,7 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		if err != nil {
 			return read, err
 		}
-		read.choices = x.choose(read.choices, nil, declared)
+		read.choices = x.choose(read.choices, nil, declared, nil)
 		asked, err := x.asked(e)
 		if err != nil {
 			return read, err
@@ -117,21 +119,23 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		}
 		if err == nil && applies {
 			var found []entity.Entity
-			found, err = c.apply(e, doc, docs.marked, read.named)
-			if c.In == config.InResult && len(found) == 0 {
+			var missed []lost
+			found, missed, err = c.apply(e, doc, docs.marked, read.named)
+			if c.In == config.InResult && (len(found) == 0 || c.flaw(found, missed) != "") {
 				// Many tools answer with a text that is JSON.
 				if wide, inside := unfold(doc); inside {
-					if more, failed := c.apply(e, wide, docs.marked, read.named); failed == nil && len(more) > 0 {
-						found, err = more, nil
+					if more, less, failed := c.apply(e, wide, docs.marked, read.named); failed == nil && (len(found) == 0 && len(more)+len(less) > 0 || len(more) > 0 && c.flaw(more, less) == "") {
+						found, missed, err = more, less, nil
 					}
 				}
 			}
+			read.lost = append(read.lost, missed...)
 			if err == nil {
 				err = docs.classify(e, c, found)
 			}
-			read.choices = x.choose(read.choices, c, found)
+			read.choices = x.choose(read.choices, c, found, docs.args)
 			read.add(found, c.FromClient)
-			r := ruleRead{rule: c, found: len(found)}
+			r := ruleRead{rule: c, found: len(found), lost: len(missed), flaw: c.flaw(found, missed)}
 			if err == nil {
 				r.set, err = c.set(e, &docs, found)
 			}
@@ -183,6 +187,35 @@ func (r *rowRead) given(answers bool) {
 		}
 		from = end
 	}
+}
+
+// empty reports whether an object has neither the value nor any attribute.
+func (c *compiled) empty(object any, marked bool) bool {
+	paths := []*jsonpath.Path{c.value}
+	for _, a := range c.attributes {
+		paths = append(paths, a.path)
+	}
+	for _, p := range paths {
+		if p != nil && (marked && hidden(p, object) || slices.ContainsFunc(p.Select(object), func(v any) bool { return v != nil })) {
+			return false
+		}
+	}
+	return true
+}
+
+// flaw returns why a part of what a rule should have found cannot be read, "" if it can.
+func (c *compiled) flaw(found []entity.Entity, missed []lost) string {
+	for _, l := range missed {
+		return l.err.Error()
+	}
+	for _, e := range found {
+		for _, v := range e.Attributes {
+			if why, bad := v.Unreadable(); bad {
+				return strings.TrimPrefix(why, fmt.Sprintf("rule %q: ", c.Name))
+			}
+		}
+	}
+	return ""
 }
 
 // rulesFor returns the rules that read a row.
@@ -283,8 +316,8 @@ func decode(raw []byte) (doc any, err error) {
 func unfold(doc any) (out any, inside bool) {
 	switch doc := doc.(type) {
 	case string:
-		if text := strings.TrimSpace(doc); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-			if v, err := decode([]byte(text)); err == nil {
+		if s := strings.TrimSpace(doc); strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") {
+			if v, err := decode([]byte(s)); err == nil {
 				return v, true
 			}
 		}
@@ -316,39 +349,62 @@ func isNoResult(doc any) bool {
 	return failed && len(m) == 1
 }
 
-// apply finds the entities of one rule in one document. Where an action names them is
-// added to named.
-func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions) ([]entity.Entity, error) {
-	if marked && hidden(c.each, doc) {
-		return nil, fmt.Errorf("each %s: %w", c.Each, errHidden)
+// apply finds the entities of one rule in one document. Where an action names them is added to named. A match whose
+// value cannot be read is lost; an attribute that cannot be read is [entity.Unreadable]. In the arguments of an action
+// both are errors.
+func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions) (out []entity.Entity, missed []lost, err error) {
+	action, rewritten := c.In == config.InAction, row.EventType == record.ToolResultRewritten
+	lose := func(err error) {
+		missed = append(missed, lost{rule: c, err: err, why: (&RowError{EventID: row.EventID, Rule: c.Name, Err: err}).Error(), hidden: errors.Is(err, errHidden)})
 	}
-	var out []entity.Entity
+	if marked && hidden(c.each, doc) {
+		err := fmt.Errorf("each %s: %w", c.Each, errHidden)
+		if action {
+			return nil, nil, err
+		}
+		lose(err)
+	}
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
-		if value := []any(nil); c.In == config.InAction {
+		if value := []any(nil); action {
 			if value = c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && value[0] == nil {
 				continue // it names nothing here
 			}
 		}
-		e, err := c.entity(row, object.Node, marked)
-		if err == nil {
+		e, err := c.entity(row, object.Node, marked, action || rewritten)
+		if err == nil && action {
 			err = agree(first, e)
 		}
-		if err != nil && row.EventType == record.ToolResultRewritten && !errors.Is(err, errHidden) {
-			continue // callbacks shorten old results
-		}
 		if err != nil {
-			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
+			err = fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
 		}
-		if c.In == config.InAction {
+		switch {
+		case err == nil:
+		case action:
+			return nil, nil, err
+		case rewritten && !errors.Is(err, errHidden): // callbacks shorten old results
+			continue
+		default:
+			lose(err)
+			missed[len(missed)-1].nothing = c.eachOne && c.empty(object.Node, marked)
+			continue
+		}
+		if flaw := c.flaw([]entity.Entity{e}, nil); flaw != "" && c.valueArgs != nil && c.eachOne && c.empty(object.Node, marked) {
+			lose(errors.New(flaw))
+			missed[len(missed)-1].nothing, missed[len(missed)-1].about = true, e.Identity()
+			continue
+		}
+		if action {
 			// There is one: the entity has its value from it.
 			for _, value := range c.value.SelectLocated(object.Node) {
 				named.add(e, object.Path.String(), object.Path.Pointer()+value.Path.Pointer())
 			}
+		} else {
+			contradict(first, e)
 		}
 		out = append(out, e)
 	}
-	return out, nil
+	return out, missed, nil
 }
 
 var errHidden = errors.New("it looks into what was redacted or left out when it was recorded")
@@ -362,7 +418,8 @@ func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	return located
 }
 
-func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.Entity, error) {
+// entity reads one match. If strict, an attribute that cannot be read is an error.
+func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (entity.Entity, error) {
 	e := entity.Entity{Type: c.Type, Confidence: c.Confidence, Source: c.source}
 	v, err := c.named(row, object)
 	if err != nil {
@@ -380,8 +437,11 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		case err != nil:
 		case found && raw != nil:
 			v, err = entity.FromAny(raw, a.Type, a.Currency)
-			if marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()) {
+			switch {
+			case marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()):
 				err = errHidden
+			case err == nil && v.Kind() != entity.KindSet && len(v.String()) > entity.MaxValue:
+				err = fmt.Errorf("it is longer than %d bytes", entity.MaxValue)
 			}
 		case marked && hidden(a.path, object):
 			err = errHidden
@@ -396,7 +456,10 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 			err = nothing(a.path, object, "; an attribute that may be missing is optional")
 		}
 		if err != nil {
-			return e, fmt.Errorf("attribute %s %s: %w", a.name, a.Path, err)
+			if err = fmt.Errorf("attribute %s %s: %w", a.name, a.Path, err); strict {
+				return e, err
+			}
+			v = entity.Unreadable(text.Clip(fmt.Sprintf("rule %q: %v", c.Name, err), entity.MaxValue))
 		}
 		if e.Attributes == nil {
 			e.Attributes = make(map[string]entity.Value, len(c.attributes))
@@ -431,9 +494,9 @@ func (a *compiledAttribute) of(object any) (raw any, found bool, err error) {
 
 // named returns the value of the thing in an object of a row.
 func (c *compiled) named(row *record.Event, object any) (v entity.Value, err error) {
-	from, path, text := object, c.value, c.Value
+	from, path, place := object, c.value, c.Value
 	if c.valueArgs != nil {
-		path, text = c.valueArgs, "args "+c.ValueArgs
+		path, place = c.valueArgs, "args "+c.ValueArgs
 		from, err = argsAtEnd(row)
 	}
 	var raw any
@@ -448,7 +511,7 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 		v, err = entity.FromAny(raw, c.ValueType, c.Currency)
 	}
 	if err != nil {
-		return v, fmt.Errorf("value %s: %w", text, err)
+		return v, fmt.Errorf("value %s: %w", place, err)
 	}
 	return v, nil
 }

@@ -9,8 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
+	"github.com/theory/jsonpath"
 	"github.com/theory/jsonpath/spec"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -39,15 +43,12 @@ func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity
 		}
 		return nil
 	}
-	if c.In != config.InResult {
-		return nil
-	}
 	args, err := d.arguments()
 	if err != nil || len(args.all) == 0 {
 		return err
 	}
 	for i := range found {
-		found[i].Echoes, found[i].Near = c.echoes(found[i], args)
+		c.echoes(&found[i], args)
 	}
 	return nil
 }
@@ -79,10 +80,12 @@ func (d *documents) origin(e *record.Event) string {
 	return content.Origin
 }
 
-// arguments are the scalars in the arguments of a call: all, and those under each key.
+// arguments are the scalars in the arguments of a call: all, those under each key, and those in lists. keys
+// are sorted.
 type arguments struct {
-	all   []any
-	byKey map[string][]any
+	all, listed []any
+	byKey       map[string][]any
+	keys        []string
 }
 
 // arguments reads the arguments of the call that the row ends.
@@ -107,33 +110,64 @@ func (d *documents) arguments() (*arguments, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the arguments of the call are not JSON: %w", err)
 	}
-	d.args.add("", doc)
+	d.args.add("", doc, false)
+	d.args.keys = slices.Sorted(maps.Keys(d.args.byKey))
 	return d.args, nil
 }
 
-func (a *arguments) add(key string, v any) {
+func (a *arguments) add(key string, v any, listed bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			a.add(k, e)
+			a.add(k, e, listed)
 		}
 	case []any:
 		for _, e := range v {
-			a.add(key, e)
+			a.add(key, e, true)
 		}
 	case nil:
 	default:
 		a.all = append(a.all, v)
 		a.byKey[key] = append(a.byKey[key], v)
+		if listed {
+			a.listed = append(a.listed, v)
+		}
 	}
 }
 
-// echoes returns the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
+// asked reports whether the arguments of a look-up name an entity: a text that has its value as words of its own,
+// or a number in a list or under the key of the value. Any other number may be that of a page.
+func (c *compiled) asked(e entity.Entity, args *arguments) bool {
+	if args == nil {
+		return false
+	}
+	value := words(e.Value)
+	return slices.ContainsFunc(args.all, func(arg any) bool {
+		text, is := arg.(string)
+		return is && strings.Contains(words(text), value)
+	}) || slices.ContainsFunc(slices.Concat(args.listed, args.byKey[lastName(c.value)]), func(arg any) bool {
+		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
+		return err == nil && words(said.String()) == value
+	})
+}
+
+// words returns the words of a text, in small letters, each between spaces.
+func words(s string) string {
+	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.So) && !strings.ContainsRune("-_.", r)
+	})
+	for i := range list {
+		list[i] = strings.Trim(list[i], "-_.")
+	}
+	return " " + strings.Join(list, " ") + " "
+}
+
+// echoes notes the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
 // amount or a time is said under the name of the attribute, or under any name if the arguments also name the entity:
 // a search for at most $400 may find what costs just that. A set is said if the arguments say all its elements. Under another name it is near. A boolean is one of two
 // values, so under another name it is nothing.
-func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string) {
-	named := c.namedIn(args, e)
+func (c *compiled) echoes(e *entity.Entity, args *arguments) {
+	named := c.namedIn(args, *e)
 	for _, a := range c.attributes {
 		v, ok := e.Attributes[a.name]
 		if !ok || a.LookedUp {
@@ -148,17 +182,25 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string)
 				return err == nil && said.Equal(v)
 			})
 		}
+		says := func(key string) bool { return said(args.byKey[key]) }
+		keys := []string{a.name, lastName(a.path)} // as it is called
+		if v.Kind() == entity.KindText || v.Kind() == entity.KindSet || named && v.Kind() != entity.KindBool {
+			keys = append(keys, args.keys...)
+		}
+		at := slices.IndexFunc(keys, says)
 		switch {
-		case said(args.byKey[a.name]), said(args.byKey[c.lastName(a)]):
-			out = append(out, a.name)
-		case v.Kind() == entity.KindBool, !said(args.all):
-		case v.Kind() == entity.KindText, v.Kind() == entity.KindSet, named:
-			out = append(out, a.name)
-		default:
-			near = append(near, a.name)
+		case at >= 0:
+			e.Echoes = append(e.Echoes, a.name)
+			if e.EchoOf == nil {
+				e.EchoOf = make(map[string]string)
+			}
+			e.EchoOf[a.name] = keys[at]
+		case v.Kind() == entity.KindSet && said(args.all):
+			e.Echoes = append(e.Echoes, a.name)
+		case v.Kind() != entity.KindBool && slices.ContainsFunc(args.keys, says):
+			e.Near = append(e.Near, a.name)
 		}
 	}
-	return out, near
 }
 
 // namedIn reports whether arguments name an entity.
@@ -174,19 +216,18 @@ func (c *compiled) namedIn(args *arguments, e entity.Entity) bool {
 func saidAll(set, list []any) bool {
 	var inside arguments
 	inside.byKey = make(map[string][]any)
-	inside.add("", set)
+	inside.add("", set, false)
 	return len(inside.all) > 0 && !slices.ContainsFunc(inside.all, func(e any) bool {
 		return !slices.ContainsFunc(list, func(arg any) bool { return fmt.Sprint(arg) == fmt.Sprint(e) })
 	})
 }
 
-// lastName returns the key in the result that an attribute is read from, "" if its path
-// does not end in one.
-func (c *compiled) lastName(a compiledAttribute) string {
-	segments := a.path.Query().Segments()
-	if len(segments) == 0 {
+// lastName returns the key in the result that a path reads, "" if it does not end in one.
+func lastName(p *jsonpath.Path) string {
+	if p == nil || len(p.Query().Segments()) == 0 {
 		return ""
 	}
+	segments := p.Query().Segments()
 	selectors := segments[len(segments)-1].Selectors()
 	if len(selectors) != 1 {
 		return ""

@@ -56,7 +56,7 @@ func Compile(rules []config.Extract) (*Extractor, error) {
 		c := compileRule(r.WithDefaults())
 		normal[i], c.number = c.Extract, i+1
 		x.rules = append(x.rules, c)
-		if c.Alternatives {
+		if c.Alternatives != "" {
 			x.choices[c.Type] = true
 		}
 		event := c.event()
@@ -155,7 +155,7 @@ func rulesVersion(rules []config.Extract) string {
 	fields := []string{extractionFormat}
 	for _, r := range rules {
 		fields = append(fields, r.Name, string(r.In), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueArgs, r.ValueType.String(),
-			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.FormatBool(r.FromClient), strconv.FormatBool(r.Optional), strconv.FormatBool(r.CountsOthers()), strconv.Itoa(len(r.Attributes)))
+			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), string(r.Alternatives), strconv.FormatBool(r.FromClient), strconv.FormatBool(r.Optional), strconv.FormatBool(r.CountsOthers()), strconv.Itoa(len(r.Attributes)))
 		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 			a := r.Attributes[name]
 			fields = append(fields, name, a.Path, a.Type.String(), a.Currency, strconv.FormatBool(a.Optional), strconv.FormatBool(a.LookedUp))

@@ -58,9 +58,9 @@ func TestCompileErrors(t *testing.T) {
 			attribute("price", config.Attribute{Path: "$.p", LookedUp: true})(r)
 			r.In = config.InAction
 		}, `Attributes["price"].LookedUp: the rule does not read a result, where a tool looks things up`},
-		{"alternatives in an action", func(r *config.Extract) { r.In, r.Alternatives = config.InAction, true }, `Alternatives: the rule reads no result, and only a result shows the choices`},
+		{"alternatives in an action", func(r *config.Extract) { r.In, r.Alternatives = config.InAction, config.AlternativesTrue }, `Alternatives: the rule reads no result, and only a result shows the choices`},
 		{"alternatives in a content", func(r *config.Extract) {
-			r.In, r.Tool, r.Event, r.Alternatives = config.InContent, "", "X", true
+			r.In, r.Tool, r.Event, r.Alternatives = config.InContent, "", "X", config.AlternativesSession
 		}, `Alternatives: the rule reads no result, and only a result shows the choices`},
 		{"attribute currency", attribute("price", config.Attribute{Path: "$.p", Type: entity.KindMoney, Currency: "US"}), `Attributes["price"].Currency: "US" is not a currency code`},
 	}
@@ -107,7 +107,8 @@ func TestVersion(t *testing.T) {
 		func(r []config.Extract) { r[0].Tool = "other" },
 		func(r []config.Extract) { r[0].Value = "$.id" },
 		func(r []config.Extract) { r[0].Confidence = 0.5 },
-		func(r []config.Extract) { r[0].Alternatives = true },
+		func(r []config.Extract) { r[0].Alternatives = config.AlternativesTrue },
+		func(r []config.Extract) { r[0].Alternatives = config.AlternativesSession },
 		func(r []config.Extract) { r[1].Value, r[1].ValueArgs = "", r[1].Value },
 		func(r []config.Extract) {
 			a := r[0].Attributes["price"]
@@ -132,7 +133,7 @@ func TestVersion(t *testing.T) {
 // Rules that are stored and read again find the same.
 func TestRulesAsJSON(t *testing.T) {
 	full := append(adRules(), callRules()[3:]...)
-	full[0].Alternatives = true
+	full[0].Alternatives = config.AlternativesTrue
 	full = append(full, config.Extract{
 		Name: "one", Tool: "lookup", Type: "Product", ValueArgs: "$.id", ValueType: entity.KindMoney, Currency: "EUR", Confidence: 0.5,
 		Attributes: map[string]config.Attribute{"seen": {Path: "$.at", Type: entity.KindTime, LookedUp: true}},

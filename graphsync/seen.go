@@ -30,6 +30,7 @@ type said struct {
 	*sighted
 	value entity.Value // zero for the attribute ""
 	echo  bool         // of an argument of the call: no reading
+	arg   string       // the argument, "" where another source says the same
 	near  bool         // an argument has it under another name: it supersedes nothing
 	// absent says that the result lacked it, which it may.
 	absent bool
@@ -68,13 +69,13 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 			seen.start = r.start
 			seen.row = cmp.Or(r.place, seen.row)
 		}
-		seen.Attributes, seen.Echoes, seen.Near, seen.Absent = nil, nil, nil, nil
+		seen.Attributes, seen.Echoes, seen.EchoOf, seen.Near, seen.Absent = nil, nil, nil, nil, nil
 		thing := s.sight(seen, r)
 		if len(en.Attributes) == 0 {
 			s.say(thing, "", said{sighted: seen})
 		}
 		for name, value := range en.Attributes {
-			s.say(thing, name, said{sighted: seen, value: value, echo: slices.Contains(en.Echoes, name), near: slices.Contains(en.Near, name)})
+			s.say(thing, name, said{sighted: seen, value: value, echo: slices.Contains(en.Echoes, name), arg: en.EchoOf[name], near: slices.Contains(en.Near, name)})
 		}
 		for _, name := range en.Absent {
 			s.say(thing, name, said{sighted: seen, absent: true})
@@ -162,7 +163,7 @@ func (s *Session) choose(c choice, r *result) {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Rule, b.Rule))
 	})
 	if known {
-		list[i].Reading = list[i].Reading || c.Reading
+		list[i].Reading, list[i].Asked = list[i].Reading || c.Reading, list[i].Asked || c.Asked
 		return
 	}
 	s.choices[c.Key] = slices.Insert(list, i, &c)

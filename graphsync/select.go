@@ -34,8 +34,10 @@ type Selection struct {
 //
 // Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent, with one
 // exception: a thing that was not chosen. A thing was not chosen if all of this holds. The action
-// does not name it. Every sighting of it comes from rules with [config.Extract.Alternatives]. Each
-// of those rows also shows, by the same rule and as a reading, an entity that the action names. Two
+// does not name it. Every sighting of it comes from rules with [config.Extract.Alternatives], and with
+// [config.AlternativesTrue] from look-ups that did not ask for it by name. Each of those lists also shows, by
+// the same rule and as a reading, an entity that the action names; or one that an approved call named that
+// was carried out, whose model had read the list, and that did not name the thing. Two
 // kinds of sightings are left aside here: the arguments of other actions, and the values in a
 // refusal for drift, which only repeat things that counted by other sightings. For an agent that
 // ran as a tool, the rows of its own session are looked at.
@@ -51,7 +53,7 @@ func (s *Session) Select(d record.Decision, turns ...string) Selection {
 // selected is Select with rows that were recorded after those of the session, and bear no evidence.
 func (s *Session) selected(d record.Decision, turns []string, waiting []record.Event) Selection {
 	sel := selector{s: s, d: d, x: s.x, upTo: cmp.Or(d.UpTo, math.MaxInt64)}
-	sel.out.Counts = s.Counts()
+	sel.out.Counts = s.ownCounts()
 	sel.now = s.timeOf(d.UpTo)
 	if len(waiting) > 0 && d.UpTo == 0 {
 		sel.now = waiting[len(waiting)-1].Time()
@@ -75,6 +77,7 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 	slices.SortFunc(sel.out.Entities, func(a, b entity.Canonical) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
 	})
+	sel.lacks()
 	sel.out.NoRow = s.withoutRow(sel.upTo)
 	runs := s.runsWith(waiting)
 	sel.out.Broken = s.broken(runs, d, sel.upTo)
@@ -133,9 +136,13 @@ type selector struct {
 	shown, known []interval
 	everything   bool
 	named        map[string][]entity.Entity // by key
-	shows        map[entry]bool             // where rules show what the action names
-	now          time.Time                  // of the last row that counts
-	out          Selection
+	// shows has the lists that show what the action names. spent has those that earlier actions have spent, with
+	// what the models had read that asked for them, taken what these named.
+	shows map[entry]bool
+	spent map[entry][]*numbers
+	taken map[string]bool
+	now   time.Time // of the last row that counts
+	out   Selection
 }
 
 // reads finds the results that the deciding step knew.
@@ -269,10 +276,20 @@ func (sel *selector) attribute(c *canonical, seen seenAttribute, byModel []found
 		}
 	}
 	for s := range sel.latest(seen.said, false) {
-		if !s.absent {
-			c.claim(name, s.value, s.Entity)
-			return
+		if s.absent {
+			continue
 		}
+		c.claim(name, s.value, s.Entity)
+		if s.echo && s.arg != "" {
+			if sel.out.Echoed == nil {
+				sel.out.Echoed = make(map[string]map[string]string)
+			}
+			if sel.out.Echoed[c.key] == nil {
+				sel.out.Echoed[c.key] = make(map[string]string)
+			}
+			sel.out.Echoed[c.key][name] = s.arg
+		}
+		return
 	}
 }
 

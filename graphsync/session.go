@@ -41,6 +41,10 @@ type Session struct {
 	things  map[string]*seenThing // by the identity of the thing
 	choices map[string][]*choice  // by the identity of the thing
 	found   map[string][]found    // by a model, by the identity of the thing
+	lost    []*lost               // in the order of their rows
+	fits    map[*compiled]int64   // the first row of which a rule read all that it should
+	// executed are the approved calls that ran to their end, in the order of their rows.
+	executed []execution
 
 	// bytes is about the size of all this in memory.
 	bytes int64
@@ -72,7 +76,7 @@ type beginning struct {
 // result is what a step can read: a call that ended, or what was given in the place of one.
 type result struct {
 	number int64
-	// early is the number by which requests showed its value before a row had it, 0 for none.
+	// early is the number by which requests showed the value of a result that was given before a row had it, 0 for none.
 	early int64
 	// row is the number of the row that has the result, start that of the row at which its call began. start is
 	// 0 if the record does not have it: such a result supersedes nothing.
@@ -121,7 +125,7 @@ func newSession(x *Extractor) *Session {
 	return &Session{
 		x: x, counts: Counts{Receipt: record.Receipt{Version: x.Version()}}, at: make(map[string]int), begun: make(map[string]*begun), declared: newDeclarations(), paused: make(map[string]paused), same: make(map[shownKey][]*result),
 		outputs: make(map[string][]output), named: make(map[string]int), runs: make(map[string]*sessionRun), things: make(map[string]*seenThing),
-		choices: make(map[string][]*choice), found: make(map[string][]found), bytes: sizeOfSession,
+		choices: make(map[string][]*choice), found: make(map[string][]found), fits: make(map[*compiled]int64), bytes: sizeOfSession,
 	}
 }
 
@@ -216,6 +220,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 			s.failed(1, fmt.Sprintf("the record lacks the run of agent %s, which ran as a tool in a turn that was broken off", r.tool))
 		}
 	}
+	if e.EventType == record.ToolCompleted {
+		s.execute(e, attrs, start.content)
+	}
 	read, err := s.x.row(e, start.content, pending)
 	var sets []entity.Entity
 	if err == nil && start.replay != "" {
@@ -245,6 +252,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 			s.see(e, finished(e, part), r)
 		}
 		s.chooseIn(e, read.choices, r)
+		s.lose(e.Seq, read, r)
 		seen = bySource(e, node, read.entities)
 		if r != nil {
 			for _, child := range of {
@@ -395,7 +403,9 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 		delete(s.paused, r.call)
 		r.answers, r.start = true, call.row
 	}
-	r.early = s.early[shownKey{r.tool, r.digest}]
+	if r.given {
+		r.early = s.early[shownKey{r.tool, r.digest}]
+	}
 	s.results = append(s.results, r)
 	if run != nil {
 		run.results = append(run.results, r)

@@ -154,7 +154,7 @@ func takes(t *testing.T, rows int64, of shape) (heap int64, s *Session) {
 	}
 	rule := config.Extract{Name: "found", Tool: "find", Each: "$.items[*]", Type: "Product", Value: "$.name", Attributes: price}
 	choice := rule
-	choice.Name, choice.Tool, choice.Alternatives, choice.Type = "chosen", "list", true, "Choice"
+	choice.Name, choice.Tool, choice.Alternatives, choice.Type = "chosen", "list", config.AlternativesTrue, "Choice"
 	x, err := Compile([]config.Extract{rule, choice})
 	if err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func (s *Session) tie(e *record.Event, shown *record.Shown, taken *numbers) *num
 		case first == nil:
 			first = r
 		}
-		if free == nil && !taken.has(r.number) {
+		if free == nil && !taken.has(r.number) && !taken.has(r.early) {
 			free = r
 		}
 		if free != nil && shown.Args != "" {
@@ -125,7 +125,7 @@ type noRow struct{ shown, given int64 }
 // explained notes that a row has the value of a result that a request showed, with or without its call and the
 // arguments.
 func (s *Session) explained(r *result) {
-	if r.early == 0 {
+	if len(s.noRow) == 0 {
 		return
 	}
 	for _, call := range []string{"", r.call} {

@@ -158,6 +158,22 @@ func agree(first map[thing]entity.Entity, e entity.Entity) error {
 	return nil
 }
 
+// contradict adds e to the things that one rule found in a row. An attribute of one that is there with another value
+// cannot be read: the value has to name one thing.
+func contradict(first map[thing]entity.Entity, e entity.Entity) {
+	other, known := first[thingOf(e)]
+	if !known {
+		first[thingOf(e)] = e
+		return
+	}
+	for name, v := range e.Attributes {
+		if was, has := other.Attributes[name]; has && !was.Equal(v) {
+			e.Attributes[name] = entity.Unreadable(fmt.Sprintf("%s is %s here and %s before: the value has to name one thing", name, v, was))
+			other.Attributes[name] = e.Attributes[name]
+		}
+	}
+}
+
 // merged returns the entity that two sightings in one span make. The later one wins, unless
 // the earlier one [entity.Entity.Outweighs] it. An entity of the action stays one until a
 // result shows it. An attribute that only words give is an echo if the entity was read.
@@ -192,6 +208,10 @@ func merged(earlier, later entity.Entity) entity.Entity {
 	}
 	if !out.Source.Reading() {
 		return out
+	}
+	if len(earlier.EchoOf) > 0 {
+		out.EchoOf = maps.Clone(earlier.EchoOf)
+		maps.Copy(out.EchoOf, later.EchoOf)
 	}
 	for name := range out.Attributes {
 		if !earlier.Reads(name) && !later.Reads(name) {

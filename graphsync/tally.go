@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -39,8 +40,19 @@ func (c Counts) Rule(name string) Tally {
 	return Tally{Rule: name}
 }
 
-// Counts returns what the session was made of.
+// Counts returns what the session was made of. Rows in which a rule could not read the value of a thing count as failed.
 func (s *Session) Counts() Counts {
+	c := s.ownCounts()
+	for i, l := range s.lost {
+		if i == 0 || s.lost[i-1].row != l.row {
+			c.Failed, c.Error = c.Failed+1, cmp.Or(c.Error, l.why)
+		}
+	}
+	return c
+}
+
+// ownCounts is Counts without the lost matches.
+func (s *Session) ownCounts() Counts {
 	c := s.counts
 	c.Rules, c.Tools = slices.Clone(c.Rules), slices.Clone(c.Tools)
 	return c
@@ -53,7 +65,7 @@ type Tally struct {
 	// is of the tool or the event of the rule, and has a result where the rule reads results.
 	Rows  int `json:"rows"`
 	Found int `json:"found"`
-	// Failed counts the rows that contradict the rule. They give nothing.
+	// Failed counts the rows that contradict the rule in a part.
 	Failed int `json:"failed,omitempty"`
 	// Nearly describes the latest row that the rule found nothing in: how far its path matched, and
 	// what stood there instead. It is the error for a row that contradicts the rule. "" says that
@@ -73,6 +85,9 @@ type ruleRead struct {
 	found  int
 	nearly string
 	set    entity.Value // of the names that it found, see [compiled.set]
+	// lost is how many matches it lost. flaw says why not all could be read.
+	lost int
+	flaw string
 }
 
 // tallied returns the tallies with the reads of one more row. repeats says that a check can ask its tool again.
@@ -93,6 +108,10 @@ func tallied(list []Tally, reads []ruleRead, repeats bool, failedRule string, er
 			t.Failed++
 			t.Nearly = text.Clip(err.Error(), maxNearly)
 		case err != nil: // the row failed as a whole
+		case r.flaw != "":
+			t.Failed++
+			t.Found += r.found
+			t.Nearly = text.Clip(r.flaw, maxNearly)
 		case r.found > 0:
 			t.Found += r.found
 		case r.nearly != "":

@@ -101,6 +101,8 @@ type End struct {
 	// has read their values.
 	Refused string
 	Told    []entity.Entity
+	// Approval is the id of the approval by which the call ran to its end, "" for none.
+	Approval string
 	// Replay says why the call cannot be repeated from its row after all. State holds what
 	// the call read of the state of the session.
 	Replay string
@@ -179,6 +181,9 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 				resultKeys(d, c.result, c.atEnd)
 			}
 			d.OptStr("replay", end.Replay)
+			if completed {
+				d.OptStr("approval_id", end.Approval)
+			}
 			child.link(d)
 			rec.argsAtEnd(d, c, args, asks, completed)
 			if completed && len(end.State) > 0 {

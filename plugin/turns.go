@@ -28,31 +28,51 @@ func turnsOf(ctx agent.InvocationContext, r *Run) underway.Turns {
 	if s == nil || s.Events() == nil {
 		return t
 	}
-	known := make(map[string]bool)
-	last := "" // most events are of the turn of the one before
-	begun := false
+	answered := make(map[string]bool) // of each turn
+	var order []string
+	last, begun, over := "", false, false // over says that the turn of the event before is answered
 	for ev := range s.Events().All() {
-		if ev == nil || begun && ev.InvocationID == last && last != "" {
+		if ev == nil || over && ev.InvocationID == last {
 			continue
 		}
-		switch id := ev.InvocationID; {
-		case id == "":
+		id := ev.InvocationID
+		switch {
+		case id != "":
+		case !begun || ev.Author == "" || ev.Author == genai.RoleUser:
+			// A client's event has nobody's name but the user's.
+			t.Unnamed++
+			continue
+		default:
 			// An agent of the host's own may leave out what its events belong to; then it
-			// is the turn of the event before. A client's event has nobody's name but the
-			// user's.
-			if !begun || ev.Author == "" || ev.Author == genai.RoleUser {
-				t.Unnamed++
-			}
-			continue
-		case id == r.Invocation:
-			t.Continued = true
-		case !known[id]:
-			known[id] = true
-			t.Earlier = append(t.Earlier, id)
+			// is the turn of the event before.
+			id = last
 		}
-		last, begun = ev.InvocationID, true
+		is, known := answered[id]
+		if !known && id != r.Invocation {
+			order = append(order, id)
+		}
+		answered[id] = is || !wordsAlone(ev)
+		last, begun, over = id, true, answered[id]
+	}
+	_, t.Continued = answered[r.Invocation]
+	for _, id := range order {
+		if answered[id] {
+			t.Earlier = append(t.Earlier, id)
+		} else {
+			t.Unanswered = append(t.Unanswered, id)
+		}
 	}
 	return t
+}
+
+// wordsAlone reports whether an event has words of the user, and nothing else.
+func wordsAlone(ev *session.Event) bool {
+	if ev.Author != genai.RoleUser || ev.Output != nil || ev.NodeInfo != nil || len(ev.Actions.StateDelta) > 0 || ev.Content == nil {
+		return false
+	}
+	return !slices.ContainsFunc(ev.Content.Parts, func(p *genai.Part) bool {
+		return p == nil || p.FunctionCall != nil || p.FunctionResponse != nil
+	})
 }
 
 // isFresh reports whether the session of a run has no events, and no state of its own: whatever the record has of

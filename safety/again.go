@@ -71,18 +71,44 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 		return Approval{}, r.refuse(CodeChange, last.ID, nil, "A person wants this call of %s to be different: %s.", r.Tool, quoted(oneLine(last.Change)))
 	case same && last.State == StateRejected:
 		return Approval{}, r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
-	case same && last.State.Open() && last.Replaces != "":
+	case same && (last.State == StateBlocked || failed(last)) && last.Last():
+		return Approval{}, r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s was asked for %d times, and each time its check kept it from running.", r.Tool, last.Chain+1)
+	case same && last.State.Open() && last.Replaces != "" && !failed(last):
 		return Approval{}, r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
 	case last.State != StateBlocked && open != "":
 		return g.earlier(ctx, r, open)
 	case last.State != StateBlocked:
 		return g.changed(ctx, r)
-	case same && last.Last():
-		return Approval{}, r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s was asked for %d times, and each time the world had changed before it ran.", r.Tool, last.Chain+1)
 	case last.Last():
 		return Approval{}, nil // whoever began the turn begins a new chain
 	}
 	return g.earlier(ctx, r, last.ID)
+}
+
+// failed reports whether a request waits although somebody has said yes: its check failed.
+func failed(a Approval) bool { return a.State.Open() && a.Verdict == CheckFailed.String() }
+
+// ReadAnew reports whether the step that asks for r has read something that r rests on since a request was
+// asked, in a refusal or in another result. ReadAnew changes nothing.
+func (g *Guard) ReadAnew(ctx context.Context, r Request, id string) (anew bool, err error) {
+	if g == nil {
+		return false, errNilGuard
+	}
+	defer rescue(&err)
+	_, canonical, err := ArgsDigest(r.Args)
+	if err != nil {
+		return false, err
+	}
+	old, err := g.get(ctx, r.Session, id)
+	if err != nil {
+		return false, err
+	}
+	snap, err := g.collect(ctx, r.Session, r.decision(canonical))
+	return err == nil && slices.ContainsFunc(g.policy.required(snap.Entities, r.DecisionNode), func(e entity.Canonical) bool {
+		return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool {
+			return s.Read && s.Source.Reading() && !s.SeenAt.Before(old.RequestedAt)
+		})
+	}), err
 }
 
 // calls returns the requests of the session for the call of r, whoever asked, oldest first.

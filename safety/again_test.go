@@ -412,6 +412,56 @@ func TestReplacesRefuses(t *testing.T) {
 	}
 }
 
+// A check that failed leaves the request open. What the step has read since makes another basis.
+func TestReadAnew(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	anew := func(g *safety.Guard, r safety.Request) (bool, error) {
+		return g.ReadAnew(t.Context(), r, b.approval.ID)
+	}
+	if read, err := anew(b.guard, b.request()); read || err != nil {
+		t.Errorf("nothing was read, and it is new: %t, %v", read, err)
+	}
+	b.clock.Add(time.Second)
+	for _, read := range []bool{false, true} {
+		b.know("$40,000", read)
+		if got, err := anew(b.guard, b.request()); got != read || err != nil {
+			t.Errorf("read %t, and it is new: %t, %v", read, got, err)
+		}
+	}
+	bad := b.request()
+	bad.Args = map[string]any{"f": func() {}}
+	_, ofNone := (*safety.Guard)(nil).ReadAnew(t.Context(), b.request(), b.approval.ID)
+	_, ofArgs := anew(b.guard, bad)
+	_, ofLedger := anew(b.with(altered{Ledger: b.ledger, get: func(*safety.Approval) error { return errors.New("disk") }}), b.request())
+	b.record.err = errors.New("disk")
+	read, ofRecord := anew(b.guard, b.request())
+	if ofNone == nil || ofArgs == nil || ofLedger == nil || ofRecord == nil || read {
+		t.Errorf("no error: %v, %v, %v, %v", ofNone, ofArgs, ofLedger, ofRecord)
+	}
+}
+
+// A request whose check failed may be replaced twice in its turn, as one that drift ended.
+func TestChainOfFailedChecksEnds(t *testing.T) {
+	b := newBench(t, errs(errors.New("boom")), strava)
+	b.ask()
+	out := b.answer(true)
+	for n := 1; n <= 3; n++ {
+		if out.Reason != safety.CodeCheckFailed {
+			t.Fatalf("answer %d came to %q", n, out.Reason)
+		}
+		b.clock.Add(time.Second)
+		a, err := b.askAgain(n + 1)
+		if n == 3 {
+			wantCode(t, err, safety.CodeAskedTooOften, "asked for 3 times")
+		} else if err != nil || a.Chain != n {
+			t.Fatalf("request %d: link %d, %v", n+1, a.Chain, err)
+		} else {
+			out = b.answerTo(n+1, true)
+		}
+	}
+}
+
 // What a request shows is the difference to the one that it replaces.
 func TestDifferenceIsShown(t *testing.T) {
 	b := newBench(t, nil, strava)

@@ -105,6 +105,7 @@ func (q *inquiry) remedy(t target) string {
 		rules = ruleAt(counted.Rule, counted.Place)
 	}
 	write := fmt.Sprintf("write alternatives: true in %s.", rules)
+	session := fmt.Sprintf("if all results of this rule are one choice, write alternatives: session in %s.", rules)
 	switch {
 	case !known && rules == "":
 		return ""
@@ -116,8 +117,12 @@ func (q *inquiry) remedy(t target) string {
 		return advice + ", and " + write
 	case !known:
 		return fmt.Sprintf("%s does not name it: if these are only a choice, %s", tool, write)
+	case counted.Asked:
+		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: the arguments of the look-up that ended in row %d name it; %s", tool, rules, counted.Row, session)
+	case counted.Alternatives && counted.Session:
+		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: this rule shows nothing that %s names.", tool, rules, tool)
 	case counted.Alternatives:
-		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: row %d shows nothing by this rule that %s names.", tool, rules, counted.Row, tool)
+		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: row %d shows nothing by this rule that %s names; %s", tool, rules, counted.Row, tool, session)
 	case counted.Result:
 		return fmt.Sprintf("%s does not name it, and it counts because of row %d: if these are only a choice, %s", tool, counted.Row, write)
 	case counted.Rule != "":

@@ -68,7 +68,7 @@ type Request struct {
 //   - if the step that asks has not read each changed attribute since, in the refusal or in
 //     another result;
 //   - if a person rejected the call in the turn;
-//   - if another request replaced that one already and waits for an answer;
+//   - if another request replaced that one already and waits for an answer, but for one whose check failed;
 //   - if two requests were replaced before: nobody is asked a fourth time.
 //
 // In a later turn none of this refuses it; the fourth request then replaces none.
@@ -126,7 +126,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if old.ID != "" {
 		a.Replaces, a.Difference = old.ID, difference(old, a, r.Redact)
 		switch {
-		case old.State == StateBlocked:
+		case old.State == StateBlocked, failed(old) && r.sameTurn(old):
 			a.Chain = old.Chain + 1
 		case old.State.Open() && r.sameTurn(old):
 			a.Chain = old.Chain

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // readings returns the values that models were told of an attribute, the latest first, and whether the
@@ -23,6 +24,16 @@ func readings(e entity.Canonical, name string) (values []entity.Value, read bool
 		}
 	}
 	return values, read
+}
+
+// unreadable returns why one of the values could not be read; false if all could.
+func unreadable(values []entity.Value) (why string, is bool) {
+	for _, v := range values {
+		if why, is = v.Unreadable(); is {
+			break
+		}
+	}
+	return why, is
 }
 
 // looked reports whether a look-up gave a value of an attribute.
@@ -132,7 +143,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		}
 	}
 	if !seen && (t.action || !slices.ContainsFunc(e.Seen, given)) {
-		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
+		lack(Exists, "nothing on record shows it: %s%s", q.expected(e, Exists), q.otherSpelling(e))
 	}
 	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
 	slices.Sort(names)
@@ -154,7 +165,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			continue
 		default:
 			if seen {
-				lack(name, "nothing on record shows %s: %s", name, q.expected(e.Type, name))
+				lack(name, "nothing on record shows %s: %s", name, q.expected(e, name))
 			}
 			if !allowed && len(values) == 0 {
 				continue
@@ -164,6 +175,10 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		// The values that the approver saw have to hold in any case.
 		if known && !slices.Contains(a.values, was) {
 			a.values = append(a.values, was)
+		}
+		if why, bad := unreadable(a.values); bad {
+			out.failures, out.broken = append(out.failures, failOf(e, ReasonExtractionFailed, "%s could not be read: %s; look it up again, then ask again", name, why)), true
+			continue
 		}
 		if a.demand = q.demand(ctx, b, e, a); a.demand.phrase != "" {
 			if out.conditions == nil {
@@ -208,18 +223,25 @@ func (q *inquiry) said(e entity.Canonical, name string) (values []entity.Value) 
 
 // expected names the rule that would have shown an attribute. For [Exists], any attribute of the
 // type will do.
-func (q *inquiry) expected(typ, name string) string {
+func (q *inquiry) expected(e entity.Canonical, name string) string {
 	var ways []string
 	for _, x := range q.record.Expected {
 		way := fmt.Sprintf("rule %q in the results of %q", x.Rule, x.Tool)
-		if x.Type == typ && (name == Exists || x.Attribute == name) && !slices.Contains(ways, way) {
+		if x.Type == e.Type && (name == Exists || x.Attribute == name) && !slices.Contains(ways, way) {
 			ways = append(ways, way)
 		}
 	}
 	if len(ways) == 0 {
 		return "no rule of the configuration shows it"
 	}
-	return strings.Join(ways, ", or ") + " should have; look it up, then ask again"
+	remedy := strings.Join(ways, ", or ") + " should have; look it up, then ask again"
+	for _, attribute := range slices.Sorted(maps.Keys(q.record.Echoed[e.Key])) {
+		if name == Exists || name == attribute {
+			said := q.record.Echoed[e.Key][attribute]
+			return remedy + fmt.Sprintf(". A result only repeats %s as its argument %s says it: if the tool looked that up, write looked_up: true beside its path", attribute, quoted(text.Clip(oneLine(said), maxWord)))
+		}
+	}
+	return remedy
 }
 
 // otherSpelling names what was read and differs from e in its spelling alone.

@@ -62,6 +62,24 @@ var priceRules = []entity.Shown{
 	{Type: "Budget", Attribute: "price", Rule: "money", Tool: "budget"},
 }
 
+// A failure names the argument that a result only repeated.
+func TestEchoedArgument(t *testing.T) {
+	for _, attributes := range []values{nil, {"price": usd("$10")}} {
+		seen := item(inArgs(attributes))
+		if attributes != nil {
+			seen = item(entity.Entity{Source: entity.SourceRule, Attributes: values{"reach": number(1)}}, inArgs(attributes))
+		}
+		b := newBench(t, nil, seen)
+		b.record.snap.Expected = priceRules
+		b.record.snap.Echoed = map[string]map[string]string{seen.Key: {"price": "asked\nprice"}}
+		b.ask()
+		const want = `A result only repeats price as its argument "asked price" says it: if the tool looked that up, write looked_up: true beside its path`
+		if failures := b.check().Failures(); len(failures) == 0 || !strings.HasSuffix(failures[0].Detail, want) {
+			t.Errorf("the failures are %v, want %q", failures, want)
+		}
+	}
+}
+
 // TestBasis says which values count, and what is missing where none does.
 func TestBasis(t *testing.T) {
 	optional := func(name string) func(*safety.GuardConfig) { return ruled(name, config.Drift{Optional: true}) }

@@ -93,6 +93,9 @@ func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Al
 	if err != nil {
 		return cost, nil, err
 	}
+	if why := q.record.Unnamed[b.Cost.Type]; b.Everything && why != "" {
+		return cost, nil, fmt.Errorf("a %s has no name that can be read, so its %s is not in the sum: %s", b.Cost.Type, b.Cost.Attribute, why)
+	}
 	left, unknown := q.left(b, owner, limit, found)
 	if b.Enough && unknown == nil {
 		limit = b.smallest(owner, limit, left)

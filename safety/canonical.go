@@ -23,7 +23,7 @@ import (
 const (
 	maxArgsDepth = 100
 	maxArgsBytes = 4 << 20
-	maxExactInt  = 1 << 53
+	maxExactInt  = 1<<53 - 1
 )
 
 // ErrArgs is wrapped by every error about arguments that have no digest.
@@ -36,7 +36,7 @@ var ErrArgs = errors.New("arguments have no exact JSON form")
 // Arguments must be what a JSON decoder gives (nil, bool, string, float64,
 // [json.Number], []any, map[string]any) or a Go integer, []string or
 // []map[string]any. Anything two readers could understand differently is refused:
-// NaN and infinities, integers beyond ±2^53, decimals a float64 does not give back,
+// NaN and infinities, integers of 2^53 and more, decimals a float64 does not give back,
 // invalid UTF-8, other types, more than 100 levels or 4 MiB. Every error wraps
 // [ErrArgs] and names the place.
 func ArgsDigest(args map[string]any) (digest string, canonical []byte, err error) {
@@ -252,28 +252,28 @@ func appendString(b []byte, s string, at *place) ([]byte, error) {
 
 func appendInt(b []byte, n int64, at *place) ([]byte, error) {
 	if n > maxExactInt || n < -maxExactInt {
-		return nil, argsError(at, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
+		return nil, argsError(at, "integer %d is too large to be exact in JSON; pass it as text", n)
 	}
 	return strconv.AppendInt(b, n, 10), nil
 }
 
 func appendUint(b []byte, n uint64, at *place) ([]byte, error) {
 	if n > maxExactInt {
-		return nil, argsError(at, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
+		return nil, argsError(at, "integer %d is too large to be exact in JSON; pass it as text", n)
 	}
 	return strconv.AppendUint(b, n, 10), nil
 }
 
 // appendFloat writes a number as ECMAScript does: the shortest digits that give the
-// same float64, with an exponent below 1e-6. Above 2^53 a float64 is an integer that
-// may stand for its neighbours.
+// same float64, with an exponent below 1e-6. From 2^53 on a float64 is an integer that
+// may stand for its neighbours: 9007199254740993 arrives as 9007199254740992.
 func appendFloat(b []byte, f float64, at *place) ([]byte, error) {
 	abs := math.Abs(f)
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
 		return nil, argsError(at, "%v is not a JSON number", f)
 	case abs > maxExactInt:
-		return nil, argsError(at, "integer %v is beyond ±2^53 and not exact in JSON; pass it as text", f)
+		return nil, argsError(at, "integer %.0f is too large to be exact in JSON; pass it as text", f)
 	case f == 0:
 		return append(b, '0'), nil // also for -0
 	case abs >= 1e-6:

@@ -154,7 +154,7 @@ func selected(document any, start string, c condition) ([]any, error) {
 // unread is the failure of an entity that lacks a reading of an attribute with a condition. It
 // is never waived: without a value nothing tells the kind that the condition is about.
 func (q *inquiry) unread(e entity.Canonical, name string) Failure {
-	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e.Type, name))
+	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e, name))
 }
 
 // needs returns what the conditions of the policy come to for the entities of a request,

@@ -243,7 +243,8 @@ func (a Approval) notSeenHint() string {
 			continue
 		}
 		for _, attribute := range slices.Sorted(maps.Keys(e.Attributes)) {
-			if values, _ := readings(e, attribute); len(values) == 0 {
+			values, _ := readings(e, attribute)
+			if _, bad := unreadable(values); len(values) == 0 || bad {
 				items = append(items, word(attribute)+" of "+name)
 			}
 		}
@@ -390,12 +391,15 @@ func firstOf(items []string, total int) string {
 // word returns a name or a value so that it cannot be taken for anything else: one plain word
 // as it is, and anything else in quotes. A long one is cut.
 func word(s string) string {
-	s = text.Clip(strings.TrimSpace(text.Visible(s)), maxWord)
+	s = text.Clip(joiners.Replace(strings.TrimSpace(text.Visible(s))), maxWord)
 	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.Contains(s, " ") || strings.ContainsFunc(s, odd) {
 		return quoted(s)
 	}
 	return s
 }
+
+// joiners shows the characters in a word that nobody sees.
+var joiners = strings.NewReplacer("\u200c", `\u200c`)
 
 // clause returns a few words so that they cannot be taken for anything else: plain words as
 // they are, and anything else in quotes. A long text is cut.

@@ -160,7 +160,7 @@ func next(code string, last bool) string {
 	case CodeRejected:
 		return "Do not repeat this call: a person rejected it. Ask what should be different before you plan again, and ask for approval of the new plan."
 	case CodeCheckFailed:
-		return "Do not repeat this call as it is. It could not be shown that nothing has changed; the failures say why. Report them: the approval stays open, and when the cause is gone the person can approve again. Or plan again with data that can be checked, and ask for approval of the new plan."
+		return "Do not repeat this call as it is. It could not be shown that nothing has changed; the failures say why. If something has to be looked up, do so, and then make the same call again: a person is asked again. Else report them: the approval stays open, and when the cause is gone the person can approve again. Or plan again with data that can be checked, and ask for approval of the new plan."
 	default:
 		return "Do not repeat this call as it is. Nothing was carried out under this approval just now. Plan again from present data and ask for a new approval."
 	}

@@ -15,6 +15,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -121,9 +122,16 @@ func Listed(o *Options) {
 // Covered leaves the tool as it is: its own confirmation, enforced by a rule.
 func Covered(o *Options) {
 	o.Protect = false
-	o.Config.Extract = append(o.Config.Extract, config.Extract{
-		Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item",
-	})
+	Reads(o)
+}
+
+// Reads adds a rule over the arguments of the tool, unless there is one. [New] does it where the tool is guarded.
+func Reads(o *Options) {
+	if !slices.ContainsFunc(o.Config.Extract, func(e config.Extract) bool { return e.In == config.InAction }) {
+		o.Config.Extract = append(slices.Clone(o.Config.Extract), config.Extract{
+			Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item",
+		})
+	}
 }
 
 // WithChecker has the function check products.
@@ -176,6 +184,9 @@ func New(t testing.TB, opts ...Option) *Harness {
 		if opt != nil {
 			opt(o)
 		}
+	}
+	if o.Protect || o.MakeToolset != nil || len(o.Config.Guard.Tools) > 0 || o.Config.Guard.Mode == config.ModeObserve {
+		Reads(o)
 	}
 	h.Memory = o.Config.Memory
 	if h.Memory == nil && (o.Config.Enabled == nil || *o.Config.Enabled) { // else nobody makes a journal

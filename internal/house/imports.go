@@ -39,6 +39,7 @@ func rules() []rule {
 		{pkg: "record", link: "modules " + network},
 		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
 		{pkg: "internal/text", link: "modules " + network},
+		{pkg: "internal/args", imports: "internal/text", link: "modules " + network},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},
@@ -48,12 +49,12 @@ func rules() []rule {
 		{pkg: "internal/schema/contract", imports: "record", link: outside},
 		{pkg: "internal/schema/wire", imports: "internal/schema record", link: outside},
 		// The configuration.
-		{pkg: "config", imports: "entity internal/text", link: outside + " " + storage},
+		{pkg: "config", imports: "entity internal/args internal/text", link: outside + " " + storage},
 
 		// What decides.
 		{pkg: "internal/elements", link: outside + " " + storage},
-		{pkg: "graphsync", imports: "config entity internal/elements internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
-		{pkg: "safety", imports: "config entity internal/text record", link: outside + " " + storage},
+		{pkg: "graphsync", imports: "config entity internal/args internal/elements internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
+		{pkg: "safety", imports: "config entity internal/args internal/text record", link: outside + " " + storage},
 		{pkg: "internal/source", imports: "config entity internal/elements internal/text safety", link: adk + " " + cloud + " " + storage},
 
 		// What reads ADK, records it, and is the gate on top of that.
@@ -117,7 +118,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     "internal/verify",
-			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/replicate internal/rowfile internal/warehouse record",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/replicate internal/rowfile internal/store internal/warehouse record",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		// Flows run through ADK, and ask nobody.

@@ -58,7 +58,7 @@ func (j *Journal) Take() (rows int, bytes int64) {
 
 // Write runs fn on the write connection.
 func (j *Journal) Write(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return j.w.do(ctx, fn)
+	return j.w.doAt(ctx, syncFull, fn)
 }
 
 // IntervalOf returns the commit interval that cfg leads to.
@@ -69,7 +69,7 @@ func IntervalOf(cfg Config) time.Duration {
 
 // LimitWAL runs the pragmas and makes the WAL file start anew beyond the size.
 func (j *Journal) LimitWAL(ctx context.Context, size int64, pragmas ...string) error {
-	return j.w.do(ctx, func(conn *sqlite.Conn) error {
+	return j.w.doAt(ctx, syncFull, func(conn *sqlite.Conn) error {
 		j.w.maxWAL = size
 		return execAll(conn, pragmas...)
 	})

@@ -4,6 +4,8 @@
 package journal
 
 import (
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/store"
@@ -16,26 +18,32 @@ func (w *writer) counters() store.Stats {
 	return w.stats
 }
 
-// committed counts a transaction.
-func (w *writer) committed(level synchronous) {
+// note changes the writer's part of the statistics.
+func (w *writer) note(change func(*store.Stats)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stats.Transactions++
-	if level == syncFull {
-		w.stats.Synced++
+	change(&w.stats)
+}
+
+// rescue, deferred, makes an error of a panic: nothing here may end the host.
+func (w *writer) rescue(err *error) {
+	if p := recover(); p != nil {
+		w.note(func(s *store.Stats) { s.Panics++ })
+		w.log.Error("contextgraph: journal: panic in a transaction; it is rolled back", "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
 	}
 }
 
 // failed notes that a commit failed and chooses the pause before the next one. The
 // log hears of an outage when it begins and when it ends, not of every attempt.
 func (w *writer) failed(err error) {
-	w.mu.Lock()
-	w.stats.LastError = err
-	first := w.stats.FailingSince.IsZero()
-	if first {
-		w.stats.FailingSince = w.now()
-	}
-	w.mu.Unlock()
+	first := false
+	w.note(func(s *store.Stats) {
+		s.LastError, first = err, s.FailingSince.IsZero()
+		if first {
+			s.FailingSince = w.now()
+		}
+	})
 	if first {
 		w.log.Error("contextgraph: journal: rows cannot be stored; they are kept and tried again", "error", err)
 	}
@@ -44,10 +52,11 @@ func (w *writer) failed(err error) {
 
 // succeeded notes that a group was stored, before its rows leave the queue.
 func (w *writer) succeeded(res insertResult) {
-	w.mu.Lock()
-	since := w.stats.FailingSince
-	w.stats.LastError, w.stats.FailingSince = nil, time.Time{}
-	w.mu.Unlock()
+	var since time.Time
+	w.note(func(s *store.Stats) {
+		since = s.FailingSince
+		s.LastError, s.FailingSince = nil, time.Time{}
+	})
 	w.backoff = 0
 	if !since.IsZero() {
 		w.log.Info("contextgraph: journal: rows are stored again", "after", w.now().Sub(since))

@@ -80,17 +80,9 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
-// guard sweeps and turns a panic into an error: nothing here may end the host.
+// guard sweeps and makes an error of a panic.
 func (r *retention) guard(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			w := r.journal.w
-			w.mu.Lock()
-			w.stats.Panics++
-			w.mu.Unlock()
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer r.journal.w.rescue(&err)
 	return r.sweep(ctx, r.journal.w.now())
 }
 
@@ -146,7 +138,7 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 			continue
 		}
 		if !due {
-			r.countHeld(h)
+			r.journal.w.note(func(s *store.Stats) { s.HeldSessions = h.sessions })
 			if err := r.giveBack(ctx); err != nil || !r.exceeded(u, false) {
 				return err
 			}
@@ -173,7 +165,12 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 			sessions++
 			again = true
 		}
-		r.count(step)
+		r.journal.w.note(func(s *store.Stats) {
+			s.RemovedRows += step.rows
+			if step.finished {
+				s.RemovedSessions++
+			}
+		})
 	}
 }
 
@@ -236,35 +233,17 @@ func (r *retention) giveBack(ctx context.Context) error {
 	}
 }
 
-// count adds a step to the statistics.
-func (r *retention) count(step removalStep) {
-	w := r.journal.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stats.RemovedRows += step.rows
-	if step.finished {
-		w.stats.RemovedSessions++
-	}
-}
-
-// countHeld notes what waits for replication.
-func (r *retention) countHeld(h held) {
-	w := r.journal.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stats.HeldSessions = h.sessions
-}
-
 // tell notes how a sweep ended. The log hears of an outage once.
 func (r *retention) tell(ctx context.Context, err error) {
 	if ctx.Err() != nil || errors.Is(err, store.ErrClosed) {
 		return // Close cut the sweep short
 	}
 	w := r.journal.w
-	w.mu.Lock()
-	first := err != nil && w.stats.RetentionError == nil
-	w.stats.RetentionError = err
-	w.mu.Unlock()
+	first := false
+	w.note(func(s *store.Stats) {
+		first = err != nil && s.RetentionError == nil
+		s.RetentionError = err
+	})
 	if first {
 		w.log.Warn("contextgraph: journal: retention fails; it tries again", "error", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -137,16 +136,11 @@ func newWriter(conn *sqlite.Conn, files files, q *queue, cfg Config, busy time.D
 	return w
 }
 
-// do runs fn on the write connection in a transaction of its own, after all rows queued before. It
-// returns when fn is committed, has failed, or ctx ends; in the last case fn may still run, unless
-// it has not begun. When do returns nil, the writes of fn and every row committed before are on the
-// disk, at any level of durability: the log of SQLite is one file, and the disk is told to keep all
-// of it. A nil fn only commits the rows, as the level says.
-func (w *writer) do(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return w.doAt(ctx, syncFull, fn)
-}
-
-// doAt is do with a transaction that is committed at level.
+// doAt runs fn on the write connection in a transaction of its own, after all rows queued before, and
+// commits it at level. It returns when fn is committed, has failed, or ctx ends; in the last case fn may
+// still run, unless it has not begun. When doAt returns nil with syncFull, the writes of fn and every row
+// committed before are on the disk, at any level of durability: the log of SQLite is one file, and the
+// disk is told to keep all of it. A nil fn only commits the rows, as the level of the journal says.
 func (w *writer) doAt(ctx context.Context, level synchronous, fn func(*sqlite.Conn) error) error {
 	return w.call(&call{ctx: ctx, fn: fn, level: level})
 }
@@ -313,9 +307,15 @@ func (w *writer) transact(ctx context.Context, level synchronous, fn func(*sqlit
 	}
 	err = w.guard(fn)
 	if err == nil {
-		if err = exec(w.conn, "COMMIT", func(*binder) {}); err == nil {
-			w.committed(level)
-		}
+		err = exec(w.conn, "COMMIT", func(*binder) {})
+	}
+	if err == nil {
+		w.note(func(s *store.Stats) {
+			s.Transactions++
+			if level == syncFull {
+				s.Synced++
+			}
+		})
 	}
 	if err != nil && !w.conn.AutocommitEnabled() {
 		rollbackErr := exec(w.conn, "ROLLBACK", func(*binder) {})
@@ -324,17 +324,9 @@ func (w *writer) transact(ctx context.Context, level synchronous, fn func(*sqlit
 	return err
 }
 
-// guard runs fn and turns a panic into an error: nothing here may end the host.
+// guard runs fn and makes an error of a panic.
 func (w *writer) guard(fn func(*sqlite.Conn) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.mu.Lock()
-			w.stats.Panics++
-			w.mu.Unlock()
-			w.log.Error("contextgraph: journal: panic in a transaction; it is rolled back", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer w.rescue(&err)
 	return fn(w.conn)
 }
 

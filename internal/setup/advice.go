@@ -24,7 +24,7 @@ func Advice(c config.Config, coded []string) []config.Problem {
 	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked} {
 		check()
 	}
-	return a.out
+	return a.problems
 }
 
 // attributes holds names of attributes by type.
@@ -50,7 +50,7 @@ type advice struct {
 	found, shown, answered attributes
 	// checkers has the checkers of the configuration that count, by type.
 	checkers map[string]config.Checker
-	out      []config.Problem
+	problems
 }
 
 func newAdvice(c config.Config, coded []string) *advice {
@@ -82,9 +82,12 @@ func newAdvice(c config.Config, coded []string) *advice {
 	return a
 }
 
+// problems are the faults that a check finds.
+type problems []config.Problem
+
 // add adds a problem of the value at a path.
-func (a *advice) add(path, remedy, format string, args ...any) {
-	a.out = append(a.out, config.Problem{Path: path, Text: fmt.Sprintf(format, args...), Remedy: remedy})
+func (p *problems) add(path, remedy, format string, args ...any) {
+	*p = append(*p, config.Problem{Path: path, Text: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // rule is the path of the i-th rule.
@@ -250,7 +253,7 @@ func (a *advice) optional(typ, attribute string) bool {
 func (a *advice) unchosen() {
 	for i, e := range a.Extract {
 		named := slices.ContainsFunc(a.Extract, func(o config.Extract) bool { return o.In == config.InAction && o.Tool != "" && o.Type == e.Type })
-		if e.Alternatives && !named {
+		if e.Alternatives != "" && !named {
 			a.add(rule(i)+".alternatives", "add such a rule over the tool that takes the chosen one",
 				"rule %q says alternatives, and no rule with in: action finds the type %q: every entry counts, because no action names any", e.Name, e.Type)
 		}

@@ -18,38 +18,40 @@ import (
 
 // checkRecord reports event types that are not known or cannot be left out, and evidence of
 // approvals that the record leaves out.
-func checkRecord(c *config.Config) (out []config.Problem) {
+func checkRecord(c *config.Config) []config.Problem {
+	var p problems
 	for i, t := range c.Record.Allow {
-		out = append(out, eventType(config.Index("record.allow", i), t)...)
+		p.eventType(config.Index("record.allow", i), t)
 	}
 	for i, t := range c.Record.Deny {
 		path := config.Index("record.deny", i)
-		out = append(out, eventType(path, t)...)
+		p.eventType(path, t)
 		if required(t) {
-			out = append(out, config.Problem{Path: path, Text: config.Quote(t) + " is always recorded: an approval and its completeness are judged by it", Remedy: "remove it from record.deny"})
+			p.add(path, "remove it from record.deny", "%s is always recorded: an approval and its completeness are judged by it", config.Quote(t))
 		}
 	}
 	for _, t := range slices.Sorted(maps.Keys(c.Record.Content)) {
 		path := config.Entry("record.content", t)
-		out = append(out, eventType(path, t)...)
+		p.eventType(path, t)
 		if required(t) {
-			out = append(out, config.Problem{Path: path, Text: config.Quote(t) + " is always recorded whole: an approval and its completeness are judged by it", Remedy: "remove it from record.content"})
+			p.add(path, "remove it from record.content", "%s is always recorded whole: an approval and its completeness are judged by it", config.Quote(t))
 		}
 	}
-	return append(out, checkGate(c)...)
+	p.gate(c)
+	return p
 }
 
 // eventType reports a text that is not the type of an event.
-func eventType(path, s string) []config.Problem {
+func (p *problems) eventType(path, s string) {
 	types := record.EventTypes()
 	if slices.Contains(types, s) {
-		return nil
+		return
 	}
 	remedy := "known types: " + strings.Join(types, ", ")
 	if meant := text.Nearest(strings.ToUpper(s), types); meant != "" {
 		remedy = "did you mean " + config.Quote(meant) + "?"
 	}
-	return []config.Problem{{Path: path, Text: config.Quote(s) + " is not an event type", Remedy: remedy}}
+	p.add(path, remedy, "%s is not an event type", config.Quote(s))
 }
 
 // required reports whether rows of the type are always written, whole.
@@ -74,13 +76,14 @@ func gateKey(c *config.Config) string {
 	return ""
 }
 
-// checkGate reports what the record leaves out although the configuration enforces
-// approvals that rest on it.
-func checkGate(c *config.Config) (out []config.Problem) {
+// gate reports what the record leaves out although the configuration enforces approvals that rest on
+// it.
+func (p *problems) gate(c *config.Config) {
 	gate := gateKey(c)
 	if gate == "" {
-		return nil
+		return
 	}
+	remove := "remove the gate (" + gate + ")"
 	var missing []string
 	for _, t := range record.EventTypes() {
 		rows, content := schema.Evidence(t)
@@ -88,53 +91,38 @@ func checkGate(c *config.Config) (out []config.Problem) {
 			continue
 		}
 		if i := slices.Index(c.Record.Deny, t); i >= 0 {
-			out = append(out, config.Problem{
-				Path:   config.Index("record.deny", i),
-				Text:   config.Quote(t) + " cannot be denied while " + gate + " sets a gate: approvals rest on it",
-				Remedy: "remove it from record.deny, or remove the gate (" + gate + ")",
-			})
+			p.add(config.Index("record.deny", i), "remove it from record.deny, or "+remove, "%s cannot be denied while %s sets a gate: approvals rest on it", config.Quote(t), gate)
 		}
 		if len(c.Record.Allow) > 0 && !slices.Contains(c.Record.Allow, t) {
 			missing = append(missing, t)
 		}
 		if policy := c.Record.Content[t]; content && policy != "" && policy != config.ContentFull {
-			out = append(out, config.Problem{
-				Path:   config.Entry("record.content", t),
-				Text:   config.Quote(string(policy)) + " is not possible while " + gate + " sets a gate: approvals rest on the content of " + t,
-				Remedy: "write full, or remove the gate (" + gate + ")",
-			})
+			p.add(config.Entry("record.content", t), "write full, or "+remove,
+				"%s is not possible while %s sets a gate: approvals rest on the content of %s", config.Quote(string(policy)), gate, t)
 		}
 	}
 	if len(missing) > 0 {
-		out = append(out, config.Problem{
-			Path:   "record.allow",
-			Text:   "leaves out " + strings.Join(missing, ", ") + ", which cannot be while " + gate + " sets a gate: approvals rest on them",
-			Remedy: "add them to record.allow, or remove the gate (" + gate + ")",
-		})
+		p.add("record.allow", "add them to record.allow, or "+remove,
+			"leaves out %s, which cannot be while %s sets a gate: approvals rest on them", strings.Join(missing, ", "), gate)
 	}
-	return out
 }
 
 // checkAction reports a policy about the arguments of actions that no rule reads.
-func checkAction(c *config.Config) (out []config.Problem) {
+func checkAction(c *config.Config) []config.Problem {
+	var p problems
 	reads := func(typ, tool string) bool {
 		return slices.ContainsFunc(c.Extract, func(e config.Extract) bool {
 			return e.In == config.InAction && (typ == "" || e.Type == typ) && (tool == "" || text.MatchName(tool, e.Tool))
 		})
 	}
 	if c.Guard.Require == config.RequireNamed && !reads("", "") {
-		out = append(out, config.Problem{
-			Path: "guard.require", Text: "named needs a rule with in: action; without one nothing can be checked",
-			Remedy: "add such a rule for each guarded tool, or write everything or listed",
-		})
+		p.add("guard.require", "add such a rule for each guarded tool, or write everything or listed", "named needs a rule with in: action; without one nothing can be checked")
 	}
 	for i, b := range c.Guard.Budgets {
 		if b.Cost.Type != "" && !b.Everything && !reads(b.Cost.Type, b.Tool) {
-			out = append(out, config.Problem{
-				Path: config.Index("guard.budgets", i) + ".cost.type", Text: "no rule with in: action finds a " + config.Quote(b.Cost.Type) + ", so no plan has a cost",
-				Remedy: "add one for the tool that spends, or write everything: true",
-			})
+			p.add(config.Index("guard.budgets", i)+".cost.type", "add one for the tool that spends, or write everything: true",
+				"no rule with in: action finds a %s, so no plan has a cost", config.Quote(b.Cost.Type))
 		}
 	}
-	return out
+	return p
 }

@@ -86,7 +86,7 @@ func advised(c config.Config, coded ...string) string { return lines(Advice(c, c
 func only(c config.Config, check func(*advice)) string {
 	a := newAdvice(c, nil)
 	check(a)
-	return lines(a.out)
+	return lines(a.problems)
 }
 
 func lines(problems []config.Problem) string {

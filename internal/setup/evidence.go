@@ -53,6 +53,9 @@ func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Eviden
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
 	turns := underway.Of(ctx, s)
+	if ev.of.Extractor().ReadsOther() != "" {
+		turns.Earlier = slices.Concat(turns.Earlier, turns.Unanswered)
+	}
 	selectAll := func() (graphsync.Selection, error) { return ev.of.Select(ctx, s, d, turns.Named()...) }
 	live := ev.Underway.Runs(s)
 	sel, err := selectAll()
@@ -104,6 +107,9 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	remarks := notes(c.Rules)
 	if ev.Notes != nil {
 		remarks = append(remarks, ev.Notes()...)
+	}
+	for _, typ := range slices.Sorted(maps.Keys(sel.Unnamed)) {
+		remarks = append(remarks, "A "+typ+" on a list has no name that can be read, so it cannot be chosen: "+sel.Unnamed[typ])
 	}
 	receipt := c.Receipt
 	receipt.Notes = remarks

@@ -31,16 +31,17 @@ func Checks() []config.Check {
 func Load(path string) (config.Config, error) { return config.Load(path, Checks()...) }
 
 // checkSources reports what only package source refuses.
-func checkSources(c *config.Config) (out []config.Problem) {
+func checkSources(c *config.Config) []config.Problem {
+	var p problems
 	for i, cc := range c.Checkers {
 		if cc.HTTP == nil || cc.HTTP.Check() != nil {
 			continue
 		}
 		if _, err := source.HTTP(*cc.HTTP, nil, nil); err != nil {
-			out = append(out, config.Problem{Path: config.Index("checkers", i) + ".http", Text: err.Error(), Remedy: "correct this part"})
+			p.add(config.Index("checkers", i)+".http", "correct this part", "%v", err)
 		}
 	}
-	return out
+	return p
 }
 
 // asks returns the checker that asks a service or a database.

@@ -176,7 +176,7 @@ func TestUnseenWarnings(t *testing.T) {
 
 // A list of alternatives of which no action names one counts as a whole; that is said when the program starts.
 func TestAlternativesNobodyNames(t *testing.T) {
-	list := config.Extract{Name: "offers", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Alternatives: true}
+	list := config.Extract{Name: "offers", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Alternatives: config.AlternativesTrue}
 	bought := config.Extract{Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"}
 	of := bought
 	of.Type = "Offer"

@@ -21,8 +21,9 @@ type Turns struct {
 	// had events of that turn before.
 	Run, Invocation string
 	Continued       bool
-	// Earlier are the other turns, in order.
-	Earlier []string
+	// Earlier are the other turns, in order, but for those in Unanswered: of these the events have words of the
+	// user, and nothing else.
+	Earlier, Unanswered []string
 	// Unnamed counts the events of no turn that no agent of the session's wrote.
 	Unnamed int
 }

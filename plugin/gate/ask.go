@@ -46,6 +46,10 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		return nil
 	}
 	enforced, always := g.enforced(name)
+	var t tool.Tool
+	if recorded != nil {
+		t = recorded.Tool
+	}
 	if !enforced && !g.observing && g.guard != nil {
 		of := ""
 		if recorded != nil {
@@ -81,7 +85,7 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		}
 	}()
 	if enforced {
-		if err = clearArgs(args); err != nil {
+		if err = clearArgs(t, args); err != nil {
 			return nil
 		}
 		if c != nil && c.second != nil {

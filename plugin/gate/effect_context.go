@@ -115,11 +115,8 @@ func (a *watchedArtifacts) LoadVersion(ctx context.Context, name string, version
 
 // reads compares what the tool reads under a key of the state with what was there when it asked.
 func (e *effect) reads(key string, v any, there bool) error {
-	now, was := "", e.call.was
-	if there {
-		now = e.gate.rec.Digest(v)
-	}
-	if now == was.State[key] || loose(e.free, key) || e.noted("state "+key) {
+	was := e.call.was
+	if e.gate.stateDigest(v, there) == was.State[key] || loose(e.free, key) || e.noted("state "+key) {
 		return nil
 	}
 	why := "has changed since the approval was asked"

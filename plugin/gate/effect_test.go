@@ -90,13 +90,28 @@ func (a *artifacts) Load(ctx context.Context, r *artifact.LoadRequest) (*artifac
 	return a.Service.Load(ctx, r)
 }
 
+// slow is a ledger that takes its time to store that an effect has ended.
+type slow struct {
+	safety.Ledger
+	is bool
+}
+
+func (l slow) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+	if l.is && t.To == safety.StateExecuted {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return l.Ledger.Transition(ctx, t)
+}
+
 var paying = record.Session{App: "app", User: "u", ID: "s"}
 
 // ask has a model call the tool, in a session with a state.
 func ask(t *testing.T, state m, timeout time.Duration, pay tool.Tool, others ...*plugin.Plugin) *payment {
 	p := &payment{ledger: new(store.Memory).Open().Ledger(), sessions: session.InMemoryService(), artifacts: &artifacts{Service: artifact.InMemoryService(), fails: state["fails"]}}
 	mk := &market{}
-	guard := must(safety.NewGuard(safety.GuardConfig{Ledger: p.ledger, Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}}))
+	guard := must(safety.NewGuard(safety.GuardConfig{
+		Ledger: slow{p.ledger, state["ledger"] == "slow"}, Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: actsOnNothing,
+	}))
 	_, p.gate = newGate(recorder.Config{Sink: &rowtest.Sink{}, Secret: []byte("secret")}, gate.Config{Guard: guard, Settings: config.Guard{EffectTimeout: timeout}})
 	root := asks("root", adktest.Script(adktest.Calls(call("c1", "pay", m{"item": "Strava"})), adktest.Text("wait"), adktest.Text("done")), p.gate.Protect(pay))
 	p.runner = must(runner.New(runner.Config{AppName: "app", Agent: root, SessionService: p.sessions, ArtifactService: p.artifacts, PluginConfig: plugins(p.gate, others...)}))
@@ -187,6 +202,12 @@ func TestReadOfAChangedKeyEndsTheTool(t *testing.T) {
 		},
 		"WithAgentContext": func(ctx agent.Context) {
 			get(ctx.WithDelta(nil).WithAgentContext(context.WithValue(ctx, userKey{}, 1)).State())
+		},
+		"InvocationContext": func(ctx agent.Context) {
+			run := ctx.WithDelta(nil).(interface {
+				InvocationContext() agent.InvocationContext
+			}).InvocationContext()
+			get(run.WithContext(context.WithValue(ctx, userKey{}, 1)).Session().State())
 		},
 		"NewToolContext":     func(ctx agent.Context) { get(agent.NewToolContext(ctx.WithICDelta(nil), "", nil, nil).State()) },
 		"a new artifact":     func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "new.txt") },
@@ -432,7 +453,7 @@ func TestEffectTimeout(t *testing.T) {
 // Close of an instance waits for the effect within its bound.
 func TestWaitForAnEffect(t *testing.T) {
 	began, finish, ended := make(chan bool), make(chan bool), make(chan bool)
-	p := ask(t, nil, 0, function(func(agent.Context) error {
+	p := ask(t, m{"ledger": "slow"}, 0, function(func(agent.Context) error {
 		close(began)
 		<-finish
 		return nil

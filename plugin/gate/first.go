@@ -154,6 +154,9 @@ func (r *run) endOf(c *call, args map[string]any) plugin.End {
 	if c.refusal != nil && !c.repeated {
 		end.Told = told(c.refusal.Report)
 	}
+	if c.executed {
+		end.Approval = c.permit.ApprovalID()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.done = true

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -107,6 +108,9 @@ func gives(name string, result m) tool.Tool {
 	}))
 }
 
+// actsOnNothing is a policy by which no call has to name anything.
+var actsOnNothing = config.Guard{Tools: map[string]config.ToolSettings{"*": {ActsOn: config.ActsOnNothing}}}
+
 // market is the evidence and the world of a guard: one product at a price.
 type market struct {
 	mu        sync.Mutex
@@ -143,7 +147,7 @@ func (mk *market) Check(context.Context, entity.Canonical) (safety.State, error)
 
 func (mk *market) guard() *safety.Guard {
 	return must(safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.Memory).Open().Ledger(), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk},
+		Ledger: new(store.Memory).Open().Ledger(), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: actsOnNothing,
 	}))
 }
 

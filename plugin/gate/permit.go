@@ -37,7 +37,9 @@ func (g *Gate) finishPermit(ctx context.Context, c *call, err error) {
 	}
 	dctx, cancel := plugin.Detach(ctx, ledgerTimeout)
 	defer cancel()
-	if derr := c.permit.Done(dctx, err); derr != nil {
+	derr := c.permit.Done(dctx, err)
+	c.executed = err == nil && derr == nil
+	if derr != nil {
 		g.log.Error("contextgraph: the end of an approved call could not be recorded; its approval stays in doubt until a person resolves it",
 			"tool", c.Name, "approval", c.permit.ApprovalID(), "error", derr)
 	}

@@ -182,7 +182,7 @@ func (b *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 	if p, ok := self.(*protected); ok && p.run == nil {
 		return nil, nil, g.deny(c, name, CodeUnsupported, "nothing in this process runs this kind of tool"), nil
 	}
-	if err := clearArgs(args); err != nil {
+	if err := clearArgs(b.inner, args); err != nil {
 		return nil, nil, g.deny(c, name, safety.CodeInvalid, err.Error()), nil
 	}
 	confirmation := ctx.ToolConfirmation()

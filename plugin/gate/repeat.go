@@ -53,7 +53,8 @@ func (r *run) noteRefusal(c *call, args map[string]any, err error) {
 
 // repeated refuses a call if the same one (by agent, tool and arguments) was refused in this run
 // before, or if an earlier request forbids to ask again. Then nobody is asked, and nothing is
-// checked: the model can only change the call. For any other call it returns no refusal. replaces
+// checked: the model can only change the call, or what it rests on. If a check refused it, and the
+// model has read something since, it may come again. For any other call it returns no refusal. replaces
 // is then the approval that ended by drift and that a new request will replace, "" if there is
 // none.
 func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any) (refused map[string]any, replaces string) {
@@ -68,10 +69,17 @@ func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any)
 	r.mu.Unlock()
 
 	var refusal *safety.Refusal
-	if before == nil || before.Code == safety.CodeDrift || before.Code == safety.CodeBlocked || before.Code == safety.CodeToolChanged {
+	if before == nil || before.Code == safety.CodeDrift || before.Code == safety.CodeBlocked || before.Code == safety.CodeToolChanged || before.Code == safety.CodeCheckFailed {
 		rctx, cancel := r.Detach(ctx, askTimeout)
 		defer cancel()
-		replaces, err := g.guard.Replaces(rctx, g.requestOf(r, c, args))
+		request := g.requestOf(r, c, args)
+		replaces, err := g.guard.Replaces(rctx, request)
+		if before != nil && before.Code == safety.CodeCheckFailed && err == nil {
+			anew, failed := g.guard.ReadAnew(rctx, request, before.ApprovalID)
+			if err = failed; !anew {
+				replaces = ""
+			}
+		}
 		switch {
 		case err == nil && (before == nil || replaces != ""):
 			return nil, replaces

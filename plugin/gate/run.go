@@ -75,6 +75,8 @@ type call struct {
 	running atomic.Bool
 	// inner says that the tool is behind Protect, which consumes the permit.
 	inner bool
+	// executed says that the effect ended well, and that the ledger has it.
+	executed bool
 	// release lets the next approved call of the session run, where this one has its turn.
 	release func()
 	// gated says that the gate saw this call before it ran; Protect refuses a

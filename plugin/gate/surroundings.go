@@ -81,12 +81,11 @@ func (g *Gate) surroundings(ctx agent.Context, work context.Context, c *call) (s
 			s.Shown[key] = g.shownValue(key, seen[key])
 		}
 		data, err := json.Marshal(seen[key])
-		if size += len(key) + len(data); err != nil || len(s.State) == maxBoundKeys || size > maxBoundState {
-			size -= len(key) + len(data)
+		if more := size + len(key) + len(data); err != nil || len(s.State) == maxBoundKeys || more > maxBoundState {
 			s.Unbound++
-			continue
+		} else {
+			size, s.State[key] = more, g.rec.Digest(seen[key])
 		}
-		s.State[key] = g.rec.Digest(seen[key])
 	}
 	if c.inner {
 		g.bindArtifacts(ctx, work, &s)
@@ -113,15 +112,19 @@ func (g *Gate) shownChanged(ctx agent.Context, was safety.Surroundings) string {
 	}
 	seen := stateSeen(ctx)
 	for _, key := range slices.Sorted(maps.Keys(was.Shown)) {
-		now := ""
-		if v, ok := seen[key]; ok {
-			now = g.rec.Digest(v)
-		}
-		if now != was.State[key] {
+		if v, there := seen[key]; g.stateDigest(v, there) != was.State[key] {
 			return fmt.Sprintf("The state of the session has changed since the approval was asked: the key %q, which was shown", key)
 		}
 	}
 	return ""
+}
+
+// stateDigest returns the digest of the value of a key, "" if there is none.
+func (g *Gate) stateDigest(v any, there bool) string {
+	if !there {
+		return ""
+	}
+	return g.rec.Digest(v)
 }
 
 // bindArtifacts loads each artifact once. One that cannot be loaded has no digest.

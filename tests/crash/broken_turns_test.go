@@ -210,9 +210,21 @@ func TestBrokenTurns(t *testing.T) {
 		},
 		"a window of the session service has cut it": {
 			brokenTurn: brokenTurn{options: []cgtest.Option{func(o *cgtest.Options) {
-				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService} }
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService, 1} }
 			}}},
 			why: "the history of the session lacks its beginning: start a new session",
+		},
+		"a larger window has cut it": {
+			brokenTurn: brokenTurn{options: []cgtest.Option{func(o *cgtest.Options) {
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService, 3} }
+			}}},
+			why: "the history of the session lacks its beginning: start a new session",
+		},
+		"a window has all of it": {
+			brokenTurn: brokenTurn{options: []cgtest.Option{func(o *cgtest.Options) {
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = window{rc.SessionService, 4} }
+			}}},
+			bought: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,13 +242,38 @@ func TestBrokenTurns(t *testing.T) {
 // lastResultOn selects the last result of the session itself, and all behind it.
 const lastResultOn = `seq >= (SELECT max(seq) FROM agent_events WHERE event_type = 'TOOL_COMPLETED' AND app_name <> 'scout')`
 
-// window is a session service that gives the last two events only.
-type window struct{ session.Service }
+// window is a session service that gives the last events only.
+type window struct {
+	session.Service
+	events int
+}
 
 func (w window) Get(ctx context.Context, req *session.GetRequest) (*session.GetResponse, error) {
 	last := *req
-	last.NumRecentEvents = 2
+	last.NumRecentEvents = w.events
 	return w.Service.Get(ctx, &last)
+}
+
+// A turn that another journal has is missing, whatever was read in it, and however it was read.
+func TestTurnOfAnotherJournal(t *testing.T) {
+	price := "$7"
+	for name, first := range map[string]*model.LLMResponse{
+		"a result":               looking("extra"),
+		"a declaration":          looking("declare"),
+		"an agent ran as a tool": adktest.Call("scout", map[string]any{"request": "look"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := adktest.Script(first, adktest.Text("Well."))
+			other := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) { o.Answer = script.Answer }, withExtra(&price))
+			other.Say("what is there?")
+			h := cgtest.New(t, cgtest.OnFile, withExtra(&price), func(o *cgtest.Options) {
+				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = other.Sessions }
+				o.Answer = adktest.Script(looking("routes"), buying(), adktest.Text("Done.")).Answer
+			})
+			h.Sessions = other.Sessions
+			wantTurnMissing(t, h, "1 turn of the session is not on record", "which another instance ran")
+		})
+	}
 }
 
 // Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up. This is

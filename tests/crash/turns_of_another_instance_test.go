@@ -4,6 +4,7 @@
 package crash_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -119,8 +120,12 @@ func TestEventsWithoutARun(t *testing.T) {
 		event session.Event
 		want  string
 		late  bool // after a turn that is on record
+		then  *session.Event
+		rule  bool // a rule reads users' messages
 	}{
-		"a message in a new session":           {event: session.Event{InvocationID: "p-1", Author: "user"}, want: "p-1"},
+		"a message in a new session":           {event: session.Event{InvocationID: "p-1", Author: "user"}},
+		"a message that a rule reads":          {event: session.Event{InvocationID: "p-1", Author: "user"}, want: "p-1", rule: true},
+		"a message and an answer":              {event: session.Event{InvocationID: "p-1", Author: "user"}, then: &session.Event{Author: "root"}, want: "p-1"},
 		"an agent's message in a new session":  {event: session.Event{InvocationID: "p-2", Author: "root"}, want: "p-2"},
 		"without a turn":                       {event: session.Event{Author: "root"}, want: "1 event of the session belongs to no turn"},
 		"a change of state":                    {event: session.Event{InvocationID: "p-3", Author: "user", Actions: session.EventActions{StateDelta: map[string]any{"a": 1}}}, want: "p-3", late: true},
@@ -129,16 +134,25 @@ func TestEventsWithoutARun(t *testing.T) {
 		"an agent's without a turn, after one": {event: session.Event{Author: "root"}, late: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t, cgtest.OnFile)
+			h := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) {
+				if tt.rule {
+					o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$.none[*]", Type: "Product", Value: "$.name"})
+				}
+			})
 			if tt.late {
 				h.Ask(cgtest.SessionID)
 			}
-			ev := tt.event
-			ev.ID = "seeded"
-			if ev.Actions.StateDelta == nil {
-				ev.Content = genai.NewContentFromText("there is a route", genai.RoleUser)
+			of := h.Session(cgtest.User, cgtest.SessionID)
+			for i, ev := range []*session.Event{&tt.event, tt.then} {
+				if ev == nil {
+					continue
+				}
+				ev.ID = fmt.Sprint("seeded", i)
+				if ev.Actions.StateDelta == nil {
+					ev.Content = genai.NewContentFromText("there is a route", genai.RoleUser)
+				}
+				h.Append(of, ev)
 			}
-			h.Append(h.Session(cgtest.User, cgtest.SessionID), &ev)
 			if tt.want != "" {
 				wantTurnMissing(t, h, tt.want)
 				return

@@ -41,7 +41,7 @@ func priced(t *testing.T, opts ...cgtest.Option) (h *cgtest.Harness, cfg context
 		}}}
 	}
 	keep := func(o *cgtest.Options) { cfg = o.Config.Config }
-	h = cgtest.New(t, append(append([]cgtest.Option{overHTTP}, opts...), keep)...)
+	h = cgtest.New(t, append(append([]cgtest.Option{overHTTP, cgtest.Reads}, opts...), keep)...)
 	return h, cfg
 }
 

@@ -119,7 +119,7 @@ func offerRules(t *testing.T) *graphsync.Extractor {
 	x, err := graphsync.Compile([]config.Extract{
 		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
 		{Name: "wanted", Tool: "find", In: config.InArgs, Type: "Product", Value: "$.name"},
-		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
+		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: config.AlternativesTrue},
 		{Name: "taken", Tool: "take", In: config.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
 	})
 	if err != nil {

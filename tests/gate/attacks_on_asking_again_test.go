@@ -72,7 +72,7 @@ func TestRefusedCallOfAToolThatAsksOnce(t *testing.T) {
 	h.Shop.Set("$52,000", true)
 	request := cgtest.ShownBy(t, cgtest.OnlyRequest(t, h.Decide(id, true)))
 	h.WantBought(0)
-	if !strings.HasPrefix(request.Hint, "Buy it? Replaces the request of") || request.Payload["limit"] == nil {
+	if !strings.HasPrefix(request.Hint, "Buy it? Not checked: count. Replaces the request of") || request.Payload["limit"] == nil {
 		t.Errorf("it is not asked for as the tool asked: %+v", request)
 	}
 }

@@ -86,7 +86,7 @@ func TestStartLogsNoWarning(t *testing.T) {
 		guard config.Guard
 		want  string
 	}{
-		"enforce": {config.Guard{Tools: config.Tools("buy")}, "contextgraph: recording"},
+		"enforce": {config.Guard{Tools: map[string]config.ToolSettings{"buy": {ActsOn: config.ActsOnNothing}}}, "contextgraph: recording"},
 		"observe": {config.Guard{Mode: config.ModeObserve}, "nothing is blocked"},
 	} {
 		t.Run(name, func(t *testing.T) {
