@@ -230,8 +230,8 @@ func (x *Extractor) Found(row record.Event, of Call) (map[string]entity.Entity, 
 	if err != nil {
 		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}
 	}
-	if len(read.entities) == 0 && len(read.lost) > 0 {
-		return nil, errors.New(read.lost[0].why)
+	if i := slices.IndexFunc(read.lost, func(l lost) bool { return !l.nothing }); i >= 0 && len(read.entities) == 0 {
+		return nil, errors.New(read.lost[i].why)
 	}
 	out := make(map[string]entity.Entity)
 	for _, e := range finished(&row, append(read.entities, x.sets(of.Tool, of.Args, read.rules)...)) {

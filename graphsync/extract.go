@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -120,14 +121,8 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		if err == nil && applies {
 			var found []entity.Entity
 			var missed []lost
-			found, missed, err = c.apply(e, doc, docs.marked, read.named)
-			if c.In == config.InResult && (len(found) == 0 || c.flaw(found, missed) != "") {
-				// Many tools answer with a text that is JSON.
-				if wide, inside := unfold(doc); inside {
-					if more, less, failed := c.apply(e, wide, docs.marked, read.named); failed == nil && (len(found) == 0 && len(more)+len(less) > 0 || len(more) > 0 && c.flaw(more, less) == "") {
-						found, missed, err = more, less, nil
-					}
-				}
+			if doc, err = c.opened(doc); err == nil {
+				found, missed, err = c.apply(e, doc, docs.marked, read.named)
 			}
 			read.lost = append(read.lost, missed...)
 			if err == nil {
@@ -311,34 +306,6 @@ func decode(raw []byte) (doc any, err error) {
 	return doc, nil
 }
 
-// unfold returns a document with the values in the place of texts that are one object or list as JSON. inside
-// says that there are any.
-func unfold(doc any) (out any, inside bool) {
-	switch doc := doc.(type) {
-	case string:
-		if s := strings.TrimSpace(doc); strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") {
-			if v, err := decode([]byte(s)); err == nil {
-				return v, true
-			}
-		}
-	case []any:
-		list := make([]any, len(doc))
-		for i, v := range doc {
-			unfolded, has := unfold(v)
-			list[i], inside = unfolded, inside || has
-		}
-		return list, inside
-	case map[string]any:
-		members := make(map[string]any, len(doc))
-		for k, v := range doc {
-			unfolded, has := unfold(v)
-			members[k], inside = unfolded, inside || has
-		}
-		return members, inside
-	}
-	return doc, false
-}
-
 // isNoResult reports whether a tool's result says that the tool did not do its work.
 func isNoResult(doc any) bool {
 	m, ok := doc.(map[string]any)
@@ -366,9 +333,9 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	}
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
-		if value := []any(nil); action {
-			if value = c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && value[0] == nil {
-				continue // it names nothing here
+		if action {
+			if value := c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && (value[0] == nil || exact(value[0]) != nil) {
+				continue // it names nothing here; a call with a number that is not exact was refused
 			}
 		}
 		e, err := c.entity(row, object.Node, marked, action || rewritten)
@@ -436,7 +403,9 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 			err = errHidden
 		case err != nil:
 		case found && raw != nil:
-			v, err = entity.FromAny(raw, a.Type, a.Currency)
+			if err = exact(raw); err == nil {
+				v, err = entity.FromAny(raw, a.Type, a.Currency)
+			}
 			switch {
 			case marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()):
 				err = errHidden
@@ -508,12 +477,25 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 		err = nothing(path, from, "")
 	}
 	if err == nil {
+		err = exact(raw)
+	}
+	if err == nil {
 		v, err = entity.FromAny(raw, c.ValueType, c.Currency)
 	}
 	if err != nil {
 		return v, fmt.Errorf("value %s: %w", place, err)
 	}
 	return v, nil
+}
+
+// exact returns an error for a number of 2^53 and more that came as a float64: it may have been another one. The
+// recorder writes it with an exponent, and an integer without.
+func exact(v any) error {
+	n, is := v.(json.Number)
+	if f, err := n.Float64(); is && err == nil && math.Abs(f) >= 1<<53 && strings.ContainsAny(n.String(), "eE") {
+		return fmt.Errorf("the number %s is too large to be exact: have the tool give it as text", n)
+	}
+	return nil
 }
 
 // nothing returns the error for a path that selects nothing.
