@@ -30,6 +30,14 @@ func symbols() []symbol {
 	}
 }
 
+// dollars returns the signs of one dollar alone. They are read, and not shown.
+func dollars() []symbol {
+	return []symbol{
+		{"US$", []string{"USD"}}, {"CA$", []string{"CAD"}}, {"AU$", []string{"AUD"}}, {"NZ$", []string{"NZD"}}, {"HK$", []string{"HKD"}},
+		{"NT$", []string{"TWD"}}, {"A$", []string{"AUD"}}, {"S$", []string{"SGD"}},
+	}
+}
+
 // Money returns an amount of money. The amount is a decimal as [ParseNumber]
 // reads it; currency is an ISO 4217 code or empty when it is not known.
 func Money(amount, currency string) (Value, error) {
@@ -47,7 +55,7 @@ func Money(amount, currency string) (Value, error) {
 // "50,000.00 USD", "USD 50000", "€40", "-$5", or a number alone.
 //
 // A currency in the text wins over defaultCurrency (an ISO 4217 code, or empty).
-// The sign "$" means defaultCurrency when that is a dollar, else USD; likewise
+// The sign "$" means defaultCurrency when that is a dollar, else USD, and "A$" one dollar alone; likewise
 // "£" and "¥". With no currency at all the amount has none and equals no amount
 // that has one. A currency code must be three capital letters; a sign and a code
 // that contradict each other are an error, and so is a suffix such as "50K".
@@ -107,7 +115,7 @@ func cutCode(s string) (rest, code string) {
 // cutSign cuts a currency sign from either end of s, or a minus that stands
 // before a currency sign.
 func cutSign(s string) (rest, sign string) {
-	for _, sym := range symbols() {
+	for _, sym := range append(dollars(), symbols()...) {
 		if r, ok := strings.CutPrefix(s, sym.sign); ok {
 			return strings.TrimSpace(r), sym.sign
 		}
@@ -122,7 +130,7 @@ func cutSign(s string) (rest, sign string) {
 }
 
 func currenciesOf(sign string) []string {
-	for _, sym := range symbols() {
+	for _, sym := range append(dollars(), symbols()...) {
 		if sym.sign == sign {
 			return sym.currencies
 		}

@@ -53,6 +53,11 @@ func TestParseMoney(t *testing.T) {
 		{" $ 0.25 ", "", "money:0.25:USD", "$0.25"},
 		{"$0.125", "", "money:0.125:USD", "$0.125"},
 		{"-$0.00", "", "money:0:USD", "$0"},
+		{"US$400", "CAD", "money:400:USD", "$400"},
+		{"CA$400", "", "money:400:CAD", "400 CAD"},
+		{"400 CA$", "USD", "money:400:CAD", "400 CAD"},
+		{"-A$5.50", "USD", "money:-5.5:AUD", "-5.50 AUD"},
+		{"HK$ 1,000 HKD", "", "money:1000:HKD", "1,000 HKD"},
 		{"1e3", "USD", "money:1000:USD", "$1,000"},
 		{"$.50", "", "money:0.5:USD", "$0.50"},
 	}
@@ -70,7 +75,7 @@ func TestParseMoney(t *testing.T) {
 
 func TestParseMoneyErrors(t *testing.T) {
 	for _, in := range []string{
-		"", " ", "$", "USD", "abc", "50K", "$50,00", "50.000,00", "1,2345", "--5", "-$-5", "$$5", "5 $ €", "€5 USD",
+		"", " ", "$", "USD", "abc", "50K", "$50,00", "50.000,00", "1,2345", "--5", "-$-5", "$$5", "5 $ €", "€5 USD", "US$5 CAD", "XY$5", "a$5", "US$", "AU$$5",
 		"50 usd", "1.2.3", "5.", ",500", "1_000", "0x10", "NaN", "Inf", "1e65", "1e-65", "1e", "٥", strings.Repeat("9", 65),
 		"1e64000000000000000000", "5 USD USD", "$5\x00", "(5)",
 	} {

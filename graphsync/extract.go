@@ -123,14 +123,10 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 		if err == nil && applies {
 			var found []entity.Entity
 			var missed []lost
-			found, missed, err = c.apply(e, doc, docs.marked, read.named)
-			if c.In == config.InResult && (len(found) == 0 || c.flaw(found, missed) != "") {
-				// Many tools answer with a text that is JSON.
-				if wide, inside := unfold(doc); inside {
-					if more, less, failed := c.apply(e, wide, docs.marked, read.named); failed == nil && (len(found) == 0 && len(more)+len(less) > 0 || len(more) > 0 && c.flaw(more, less) == "") {
-						found, missed, err = more, less, nil
-					}
-				}
+			if doc, err = c.opened(doc); err == nil {
+				found, missed, err = c.apply(e, doc, docs.marked, read.named)
+			} else { // more than one thing may be lost
+				missed, err = []lost{{rule: c, err: err, why: (&RowError{EventID: e.EventID, Rule: c.Name, Err: err}).Error(), hidden: true}}, nil
 			}
 			read.lost = append(read.lost, missed...)
 			if err == nil {
@@ -312,34 +308,6 @@ func decode(raw []byte) (doc any, err error) {
 		return nil, errors.New("something follows the value")
 	}
 	return doc, nil
-}
-
-// unfold returns a document with the values in the place of texts that are one object or list as JSON. inside
-// says that there are any.
-func unfold(doc any) (out any, inside bool) {
-	switch doc := doc.(type) {
-	case string:
-		if s := strings.TrimSpace(doc); strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") {
-			if v, err := decode([]byte(s)); err == nil {
-				return v, true
-			}
-		}
-	case []any:
-		list := make([]any, len(doc))
-		for i, v := range doc {
-			unfolded, has := unfold(v)
-			list[i], inside = unfolded, inside || has
-		}
-		return list, inside
-	case map[string]any:
-		members := make(map[string]any, len(doc))
-		for k, v := range doc {
-			unfolded, has := unfold(v)
-			members[k], inside = unfolded, inside || has
-		}
-		return members, inside
-	}
-	return doc, false
 }
 
 // isNoResult reports whether a tool's result says that the tool did not do its work.

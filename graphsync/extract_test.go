@@ -468,3 +468,32 @@ func TestExtractLinesOfAnAction(t *testing.T) {
 		}
 	}
 }
+
+// Where a path goes on into a text that is JSON, the text is read as its value.
+func TestOpenedTexts(t *testing.T) {
+	for _, test := range []struct{ each, value, result, want string }{
+		{"$.a[-1]", "$.n", `{"a": ["{\"n\": \"x\"}"]}`, "x"},
+		{"$.a[3]", "$.n", `{"a": ["{\"n\": \"x\"}"]}`, ""},
+		{"$.a", "$.n", `{"a": " {\"n\": \"x\"}\n"}`, "x"},
+		{"$.a[*]", "$.n", `{"a": "{\"n\": \"x\"} {\"n\": \"y\"}"}`, "x y"},
+		{"$.a[*]", "$.n", `{"a": "{\"n\": \"x\"} [1]"}`, ""},
+		{"$.a[*]", "$.n", `{"a": "{\"n\": \"x\"} and more"}`, ""},
+		{"$.a[*]", "$.n", `{"a": "[sic] not found"}`, ""},
+		{"$.*[*]", "$.n", `{"a": "[{\"n\": \"x\"}]"}`, ""},
+		{"$.a[*]", "$.n", `{"a": "{\"n\": \"x\"} {\"n\": "}`, "cut"},
+		{"$.a[*]", "$.n", `{"a": "{\"n\": \"x\"} {\"n\": \"y\", \"N\": 1}"}`, `part 2 of a text that is JSON: it has the keys "N" and "n"`},
+		{"$.a[*]", "$.n", `{"a": "[{\"n\": \"x\", \"n\": \"y\"}]"}`, `"n" stands twice`},
+		{"$.a[*]", "$.n", `{"a": "{\"n\": \"x\"} {\"n\": \"[REDACTED]"}`, "redacted or left out"},
+	} {
+		r := &recorder{t: t, run: "1"}
+		r.tooled("find", m{}, json.RawMessage(test.result), nil)
+		sel := selectOf(t, []config.Extract{{Name: "r", Tool: "find", Each: test.each, Type: "T", Value: test.value}}, record.Decision{}, r.rows...)
+		got := strings.Join(valuesOf(sel.Entities), " ")
+		if err := sel.Counts.Error; err != "" && got == "" {
+			got = err
+		}
+		if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("%s of %s: %q, want %q", test.each, test.result, got, test.want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
@@ -249,11 +250,25 @@ func folded(c entity.Canonical) string {
 	return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
 }
 
-// otherSpelling names what was read and differs from e in its spelling alone.
+// lookUp names the tools whose results show an attribute. For [Exists], any attribute of the type will do.
+func (q *inquiry) lookUp(typ, name string) string {
+	var tools []string
+	for _, x := range q.record.Expected {
+		if x.Type == typ && (name == Exists || x.Attribute == name) && x.Tool != "" && !slices.Contains(tools, x.Tool) {
+			tools = append(tools, x.Tool)
+		}
+	}
+	return strings.Join(tools, " or ")
+}
+
+// otherSpelling names what was read and differs from e in its spelling alone, or has a redacted name.
 func (q *inquiry) otherSpelling(e entity.Canonical) string {
 	for _, other := range q.record.Entities {
 		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
 			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)
+		}
+		if other.Type == e.Type && strings.Contains(other.Value, jsonenc.MarkRedacted) && shown(other) {
+			return fmt.Sprintf("; %q was read, whose name was redacted when it was recorded, as it looks like a secret: such a thing cannot be approved under this name", other.Value)
 		}
 	}
 	return ""

@@ -146,7 +146,7 @@ func TestCondition(t *testing.T) {
 			want: []string{"nothing_seen: ..."}},
 		{name: "sold out", change: having("availability", literal(oneOf, "[true, false]")), seen: item(reading(values{"availability": entity.Bool(true)})), now: values{"availability": entity.Bool(false)},
 			want: []string{"available -> unavailable: Replace Product x with one that is available, ..."}},
-		{name: "gone, and enough", change: having("free", atLeast8), seen: free(64), now: values{"free": number(64), "exists": entity.Bool(false)}, want: []string{"not seen -> false: ..."}},
+		{name: "gone, and enough", change: having("free", atLeast8), seen: free(64), now: values{"free": number(64), "exists": entity.Bool(false)}, want: []string{"true -> false: ..."}},
 
 		// What the arguments of the action say of the attribute has to meet it too.
 		{name: "the arguments meet it", change: having("free", atLeast8), seen: item(reading(values{"free": number(64)}), inArgs(values{"free": number(10)})), now: values{"free": number(64)}, places: []string{"$"}},

@@ -322,7 +322,7 @@ var (
 	// moving are names of members that change without a change of the thing.
 	moving = regexp.MustCompile(`(?i)(^|_)(score|match|rank|relevance|confidence|considered|total|count|as_of|updated|updated_at|timestamp|fetched_at|now|request_id|trace_id|etag)$`)
 	amount = regexp.MustCompile(`(?i)(^|_)(price|cost|amount|spend|budget|fee|total|authorized|balance|limit|unspent|bid|cpm|rate)$`)
-	signed = regexp.MustCompile(`^(US\$|[$€£¥]|[A-Z]{3} ?)\s?[0-9][0-9,.]*$|^[0-9][0-9,.]* ?(€|[A-Z]{3})$`)
+	signed = regexp.MustCompile(`^((US|CA|AU?|NZ|HK|NT|S)?\$|[€£¥]|[A-Z]{3} ?)\s?[0-9][0-9,.]*$|^[0-9][0-9,.]* ?(€|[A-Z]{3})$`)
 )
 
 // kindOf returns the kind of a member, and its currency if it is money; KindNone if it is no
