@@ -119,6 +119,9 @@ type Approval struct {
 	Costs []Cost
 	// NotChecked names the arguments that nothing reads, as "options.ship.to". Only the result of [Guard.Ask] has it.
 	NotChecked []string
+	// Fails says why the check will fail, as far as that is known by the arguments and by what the model that asked had
+	// read. Only the result of [Guard.Ask] has it.
+	Fails []string
 	// Same is the last step of the last request for the same call of the same agent, if it was let run.
 	// Only the result of [Guard.Ask] has it.
 	Same Step
@@ -206,6 +209,7 @@ func (a Approval) Clone() Approval {
 	}
 	a.Costs = slices.Clone(a.Costs)
 	a.NotChecked = slices.Clone(a.NotChecked)
+	a.Fails = slices.Clone(a.Fails)
 	a.Gaps = slices.Clone(a.Gaps)
 	a.Receipt.Notes = slices.Clone(a.Receipt.Notes)
 	a.Difference = a.Difference.clone()
@@ -282,6 +286,9 @@ func (a Approval) Shown() map[string]any {
 				warnings = append(warnings, oneLine("The request cannot be approved as it is: "+e.Type+" "+e.Value+": "+n.Problem+"."))
 			}
 		}
+	}
+	for _, why := range a.Fails {
+		warnings = append(warnings, oneLine("The request cannot be approved as it is: "+why+"."))
 	}
 	if n := a.Surroundings.Unbound; n > 0 {
 		warnings = append(warnings, unboundHint(n)+" when it was asked, too many or too large to compare: a call that reads one of them is ended.")

@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/args"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // InputTool stands in the approval of an input that a node asks for, in the place of a tool. Such a request names
@@ -65,6 +67,31 @@ func (q *inquiry) notRead(b rulebook) []string {
 		}
 	}
 	return args.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
+}
+
+// fails returns what is known to fail when an approval is asked: arguments that rules do not read, what the model that
+// asked had not read, and arguments that say another value.
+func (q *inquiry) fails(ctx context.Context, b rulebook) (why []string) {
+	for _, f := range q.acting(b) {
+		why = append(why, f.Detail)
+	}
+	for _, t := range q.targets {
+		for _, f := range q.basis(ctx, b, t).failures {
+			if f.Reason == ReasonNotRead || f.Reason == ReasonArgumentDiffers {
+				why = append(why, f.name()+": "+f.Detail)
+			}
+		}
+	}
+	return why
+}
+
+// failsHint says what is known to fail.
+func (a Approval) failsHint() string {
+	items := make([]string, len(a.Fails))
+	for i, why := range a.Fails {
+		items[i] = quoted(text.Clip(oneLine(why), maxFail))
+	}
+	return listed(hintFails+" ", items, len(items), maxFailsHint)
 }
 
 // maxNotChecked bounds how many arguments that nothing reads are shown.

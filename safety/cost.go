@@ -29,7 +29,8 @@ type Cost struct {
 	Now  string `json:"now,omitempty"`
 	// Others is what other requests of the session take from the budget. It is "" for nothing.
 	Others string `json:"others,omitempty"`
-	// Exceeded says that Now, with Others, is more than Limit. The check then has an alert that says so too.
+	// Exceeded says that Now, with Others, is more than Limit. The check then has an alert that says so too. Before a
+	// check it says so of Seen.
 	Exceeded bool `json:"exceeded,omitempty"`
 }
 
@@ -48,9 +49,17 @@ func (q *inquiry) costs(p rulebook) []Cost {
 			continue
 		}
 		owner, limit, _ := q.limit(p, b)
-		c := b.cost(owner, limit, q.seenCost(b))
+		seen := q.seenCost(b)
+		c := b.cost(owner, limit, seen)
 		others, _ := q.beside(b, owner, limit)
 		c.Others = others.String()
+		most, limited := limit.Rat()
+		if sum, known := seen.Rat(); known && limited && seen.Kind() == limit.Kind() && seen.Currency() == limit.Currency() {
+			if n, more := others.Rat(); more {
+				sum.Add(sum, n)
+			}
+			c.Exceeded = sum.Cmp(most) > 0
+		}
 		out = append(out, c)
 	}
 	return out
@@ -65,6 +74,9 @@ func (a Approval) shownCosts() []any {
 			if text != "" {
 				entry[name] = text
 			}
+		}
+		if c.Exceeded {
+			entry["exceeded"] = true
 		}
 		out[i] = entry
 	}
@@ -81,6 +93,9 @@ func (a Approval) costHint() string {
 			beside = ", and " + text.Clip(c.Others, maxWord) + " of other requests,"
 		}
 		items[i] = text.Clip(c.Seen, maxWord) + beside + " of " + word(c.BudgetType) + " " + text.Clip(c.Limit, maxWord)
+		if c.Exceeded {
+			items[i] += " (exceeded)"
+		}
 	}
 	return listed(hintCost+" ", items, len(items), maxCostHint)
 }

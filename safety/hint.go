@@ -30,6 +30,8 @@ const (
 	maxNotMetHint     = 200
 	maxNotChosenHint  = 150
 	maxNotCheckedHint = 200
+	maxFailsHint      = 300
+	maxFail           = 130
 	maxEntityHint     = 150
 	maxSetHint        = 100
 	maxWord           = 40
@@ -44,6 +46,7 @@ const (
 	hintNotSeen    = "Not seen:"
 	hintNotMet     = "Not met:"
 	hintNotChosen  = "Not chosen:"
+	hintFails      = "Will fail:"
 	hintNotChecked = "Not checked:"
 	hintApprovers  = "Approvers needed:"
 	hintRequester  = "Requester:"
@@ -56,6 +59,7 @@ const (
 //
 // own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
+//   - "Will fail:": why no check of the request will pass, as far as that is known.
 //   - "Not checked:": arguments that no rule and no condition reads.
 //   - "The same call": that an equal call of the session ran, and when; and that the agent was not told.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
@@ -75,7 +79,7 @@ const (
 // A value that is not one plain word stands in quotes. So does own if it has the beginning of one
 // of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.notCheckedHint(), a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
+	rest := sentences(a.failsHint(), a.notCheckedHint(), a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -99,7 +103,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
-	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintNotChecked, hintApprovers, hintRequester}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintNotChecked, hintFails, hintApprovers, hintRequester}, func(begin string) bool {
 		return strings.Contains(own, letters(begin))
 	})
 }
