@@ -118,7 +118,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	}
 	gc := gate.Config{Settings: in.cfg.Guard, Named: named(in.cfg), Logger: in.log, Now: in.code.Now}
 	if cfg.Guard.Mode != config.ModeObserve {
-		gc.Covered = setup.Covered(cfg)
+		gc.Covered, gc.Counted = setup.Covered(cfg), setup.Counted(cfg)
 	}
 	if !*in.cfg.Enabled {
 		if err := in.wire(rc, gc); err != nil {

@@ -38,10 +38,7 @@ func TestFlushBringsRowsToDiskBesideAStoreThatHangs(t *testing.T) {
 	}
 	rows := make(chan struct{}, 1)
 	defer j.Outbox("test").Changed(rows)()
-	parts, err := offload.New(offload.Config{Store: behind{rows}, QueueBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := offload.New(offload.Config{Store: behind{rows}, QueueBytes: 1 << 20})
 	in := &Instance{store: j, parts: parts, closed: make(chan struct{})}
 	defer func() {
 		if err := in.shut(t.Context()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/args"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
@@ -109,7 +110,8 @@ var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
 // kind reports the type of the value at path, which stands under key, and its currency.
 func (p *problems) kind(path, key string, kind entity.Kind, currency string) {
-	isKind := kind <= entity.KindTime
+	isKind := kind <= entity.KindSet
+	p.when(kind == entity.KindSet && key == "value_type", path+"."+key, "a set names no thing", "write one of: text, number, money, boolean, time")
 	p.when(!isKind, path+"."+key, kind.String()+" is not a type of value", choose("", "write one of", kindNames()))
 	if path += ".currency"; currency != "" {
 		p.when(!currencyCode.MatchString(currency), path, Quote(currency)+" is not a currency code", "write three capital letters, for example USD")
@@ -118,7 +120,7 @@ func (p *problems) kind(path, key string, kind entity.Kind, currency string) {
 }
 
 func kindNames() (names []string) {
-	for k := entity.KindText; k <= entity.KindTime; k++ {
+	for k := entity.KindText; k <= entity.KindSet; k++ {
 		names = append(names, k.String())
 	}
 	return names
@@ -174,11 +176,25 @@ func CheckPath(path, jsonPath string) []Problem {
 
 func (p *problems) jsonPath(path, jsonPath string) { *p = append(*p, CheckPath(path, jsonPath)...) }
 
+// valuePath reports a path to a value of a kind that is no JSONPath. That to a set selects its elements.
+func (p *problems) valuePath(path, jsonPath string, kind entity.Kind) {
+	p.jsonPath(path, jsonPath)
+	if parsed, err := jsonpath.Parse(jsonPath); err == nil && kind == entity.KindSet {
+		p.when(parsed.Query().Singular() != nil, path, "selects one value, and a set has many", "write a path to its elements: "+jsonPath+"[*]")
+	}
+}
+
 // optionalPath reports a text that is set and not a JSONPath.
 func (p *problems) optionalPath(path, jsonPath string) {
 	if jsonPath != "" {
 		p.jsonPath(path, jsonPath)
 	}
+}
+
+// plain reports the path of a rule over the arguments of an action that leaves elements out.
+func (p *problems) plain(path, jsonPath string) {
+	parsed, err := jsonpath.Parse(jsonPath)
+	p.when(err == nil && !args.Plain(parsed), path, Quote(jsonPath)+" may leave out what the action is about", "over the arguments of an action write names, indexes and [*] only")
 }
 
 // quotedName matches the names and the texts in a path as [jsonpath.Path.String] writes it,

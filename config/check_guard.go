@@ -37,6 +37,8 @@ func (c *Guard) check(p *problems) {
 		p.count(at+".approvers", t.Approvers, maxApprovers)
 		p.names(at+".override", t.Override, "the name of a person, as WithIdentity or WithAuthorizer gives it")
 		p.when(len(t.Override) == 1, at+".override", "names one person", "write two or more: it takes two people to override a check")
+		word(p, at+".acts_on", t.ActsOn, "is not known", ActsOnThings, ActsOnNothing)
+		word(p, at+".arguments", t.Arguments, "is not known", ArgumentsShown, ArgumentsStrict)
 		p.patterns(at+".state.free", t.State.Free, stateKey)
 		p.patterns(at+".state.show", t.State.Show, stateKey)
 	})
@@ -122,6 +124,8 @@ func (b *Budget) check(p *problems, path string, c *Guard) {
 		p.attribute(path+".limit.attribute", b.Limit.Attribute)
 	}
 	p.unit(path+".severity", b.Severity)
+	word(p, path+".across", b.Across, "does not say which requests take from the limit", AcrossNone, AcrossSession)
+	p.when(b.Enough && b.Limit.Attribute == "", path+".enough", "the limit is the name of a thing, which does not change", "write limit.attribute, or leave it out")
 	unchecked := c.Require == RequireNamed || c.Require == RequireListed && !slices.Contains(c.Listed, b.Cost.Type)
 	p.when(b.Everything && unchecked, path+".everything", "sums entities that "+string(c.Require)+" leaves unchecked",
 		"write require: everything, or put "+Quote(b.Cost.Type)+" into guard.listed, with require: listed")

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -48,15 +49,23 @@ func (e *Extract) check(p *problems, path string) {
 	}
 	p.kind(path, "value_type", e.ValueType, e.Currency)
 	readsOther := e.Event != "" || e.In == InArgs || e.In == InAction || e.In == InContent
+	if e.In == InAction {
+		p.plain(path+".each", cmp.Or(e.Each, "$"))
+		p.plain(path+".value", e.Value)
+	}
+	p.when(e.Optional && e.In != InAction, path+".optional", "the rule does not read the arguments of an action", "remove it, or write in: action")
 	sorted(path+".attributes", e.Attributes, func(at, attribute string, a Attribute) {
 		p.attribute(at, attribute)
-		p.jsonPath(at+".path", a.Path)
+		p.valuePath(at+".path", a.Path, a.Type)
 		p.kind(at, "type", a.Type, a.Currency)
 		p.when(attribute == entity.Exists && a.Type != entity.KindBool, at+".type", "exists is what a rule without attributes gives, a boolean", "write type: boolean, or another name")
 		p.when(a.LookedUp && readsOther, at+".looked_up", "the rule does not read a result, where a tool looks things up", "remove it, or write in: result")
 	})
 	p.optionalPath(path+".artifact_uri", e.ArtifactURI)
 	p.between(path+".confidence", e.Confidence, 0, 1)
+	word(p, path+".others", e.Others, "is not an answer to what others mean", OthersCount, OthersIgnore)
+	p.when(e.Others != "" && readsOther, path+".others", "the rule reads no result, and only a result shows others", "remove it, or write in: result")
+	p.when(e.Others == OthersCount && e.ValueArgs != "", path+".others", "the value is taken from the arguments, so the result names nothing", "remove it, or take the value from the node: value: $.id")
 	p.when(e.FromClient && readsOther, path+".from_client", "the rule reads no result, and a client answers a call with one", "remove it, or write in: result")
 	p.when(e.Alternatives && readsOther, path+".alternatives", "the rule reads no result, and only a result shows the choices", "remove it, or write in: result")
 }

@@ -55,7 +55,7 @@ func (h *HTTP) check(p *problems, path string) {
 	p.when(len(h.Attributes) == 0, path+"attributes", noAttribute, attributeRemedy)
 	sorted(path+"attributes", h.Attributes, func(at, attribute string, a Answer) {
 		p.attribute(at, attribute)
-		p.jsonPath(at+".path", a.Path)
+		p.valuePath(at+".path", a.Path, a.Type)
 		p.kind(at, "type", a.Type, a.Currency)
 	})
 }

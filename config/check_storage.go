@@ -153,7 +153,7 @@ func (c *Artifacts) check(p *problems, journalPath string) {
 	bucket, prefix, _ := strings.Cut(path, "/")
 	const remedy, example = "write a folder, a bucket such as gs://bucket/prefix, or off", "write for example gs://bucket/prefix"
 	p.when(strings.ContainsFunc(c.Store, unicode.IsControl), store, Quote(c.Store)+" holds a control character", remedy)
-	p.when(isBucket && !bucketName.MatchString(bucket), store, Quote(bucket)+" is not the name of a bucket", example)
+	p.when(isBucket && (!bucketName.MatchString(bucket) || len(bucket) > 63 && !strings.Contains(bucket, ".")), store, Quote(bucket)+" is not the name of a bucket", example)
 	p.when(isBucket && !bucketPrefix.MatchString(prefix), store, Quote(prefix)+" is not a prefix of object names", example)
 	p.when(!isBucket && schemeName.MatchString(c.Store), store, Quote(c.Store)+" is neither a folder nor a bucket", remedy)
 	looksOff := slices.Contains([]string{"off", "none", "false", "no", "disabled"}, strings.ToLower(c.Store))

@@ -84,7 +84,7 @@ type SQL struct {
 
 // Column names the column of an attribute.
 type Column struct {
-	// Column is the name of the column, as the query gives it. Required.
+	// Column is the name of the column, as the query gives it. That of a set holds a list in JSON. Required.
 	Column string `yaml:"column"`
 	// Type is the type of the value. Defaults to [entity.KindText].
 	Type entity.Kind `yaml:"type"`
@@ -106,7 +106,7 @@ type Replay struct {
 
 // Answer says where the answer of a service has an attribute, and with which type.
 type Answer struct {
-	// Path is the path to the value, a JSONPath query. Required.
+	// Path is the path to the value, a JSONPath query. That of a set selects its elements. Required.
 	Path string `yaml:"path"`
 	// Type is the type of the value. Defaults to [entity.KindText].
 	Type entity.Kind `yaml:"type"`

@@ -81,7 +81,7 @@ func defaultOf(t reflect.Type) reflect.Value {
 		ToolSettings{Approvers: 1},
 		InputSettings{Approvers: 1},
 		TypePolicy{Unseen: UnseenDeny},
-		Budget{Severity: new(0.85)},
+		Budget{Severity: new(0.85), Across: AcrossNone},
 		Extract{In: InResult, Each: "$", ValueType: entity.KindText, Confidence: 1},
 		Attribute{Type: entity.KindText},
 		HTTP{AsOf: AsOfFetch},

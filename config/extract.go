@@ -19,7 +19,8 @@ type Extract struct {
 	// Event is the type of event with the content to read, such as USER_MESSAGE_RECEIVED, instead
 	// of a tool.
 	Event string `yaml:"event"`
-	// Each is the path to the nodes that are one entity each. Defaults to "$".
+	// Each is the path to the nodes that are one entity each. With "in: action" it and Value have names, indexes and
+	// [*] only, and each element of each list on the way has to name something. Defaults to "$".
 	Each string `yaml:"each"`
 	// Type is the type of the entities, such as Product. Required.
 	Type string `yaml:"type"`
@@ -31,7 +32,7 @@ type Extract struct {
 	// Each "$". In a file it is "value: {args: PATH}".
 	ValueArgs string `yaml:"value.args"`
 	// ValueType is the type of that value. Two spellings of one amount are one
-	// entity only when it is [entity.KindMoney]. Defaults to [entity.KindText].
+	// entity only when it is [entity.KindMoney]. A set names no thing. Defaults to [entity.KindText].
 	ValueType entity.Kind `yaml:"value_type"`
 	// Currency is the currency of a money value that names none, in ISO 4217:
 	// USD. Defaults to none.
@@ -52,6 +53,14 @@ type Extract struct {
 	// and each result that shows it also shows, by the same rule, an entry that the action names.
 	// It is for the result of a tool. Defaults to false.
 	Alternatives bool `yaml:"alternatives"`
+	// Others says whether the names in a result count as a whole, if its tool is Replayable: a name
+	// that appears beside them, or is gone, is then a change. It is for the result of a tool. Defaults
+	// to [OthersCount], or to [OthersIgnore] with Alternatives.
+	Others Others `yaml:"others"`
+	// Optional allows the path of each and value to be empty or null in the arguments of an action: a mail without
+	// copies. Without it an empty list or text there fails the check. It is for rules with "in: action". Defaults to
+	// false.
+	Optional bool `yaml:"optional"`
 	// FromClient says that a client may answer a long-running call of the tool: its answer to an open one on record, by
 	// the id and the name of the call, is a reading. Any client that can write to the session can send one. It is for the
 	// result of a tool. Defaults to false: such an answer has to hold, and proves nothing.
@@ -64,15 +73,17 @@ type Extract struct {
 
 // Attribute says where an event has an attribute of an entity, and with which type.
 type Attribute struct {
-	// Path is the path to the value, a JSONPath query. Required.
+	// Path is the path to the value, a JSONPath query. That of a set selects its elements, as $.items[*] does.
+	// Required.
 	Path string `yaml:"path"`
-	// Type is the type of the value. Defaults to [entity.KindText].
+	// Type is the type of the value. A set is what the thing holds: its elements are compared, in any order. Defaults
+	// to [entity.KindText].
 	Type entity.Kind `yaml:"type"`
 	// Currency is the currency of a money value that names none, in ISO 4217:
 	// USD. Defaults to none.
 	Currency string `yaml:"currency"`
-	// Optional allows the attribute to be missing in an event: it is then not
-	// compared later. Without it a missing attribute is an error of the event, so
+	// Optional allows the attribute to be missing in an event. In a result it is then read as not there,
+	// and a value that appears later is a change. Without it a missing attribute is an error of the event, so
 	// that no check passes. An attribute that was seen is required of
 	// a checker, but for [Drift.Optional]. Defaults to false.
 	Optional bool `yaml:"optional"`
@@ -81,6 +92,21 @@ type Attribute struct {
 	// For rules over results only. Defaults to false.
 	LookedUp bool `yaml:"looked_up"`
 }
+
+// CountsOthers reports whether the names in a result count as a whole.
+func (e Extract) CountsOthers() bool {
+	return e.Others == OthersCount || e.Others == "" && !e.Alternatives
+}
+
+// Others says whether the names in a result count as a whole.
+type Others string
+
+const (
+	// OthersCount compares all names in a result with those of the repeated call.
+	OthersCount Others = "count"
+	// OthersIgnore leaves others than those that count by themselves aside.
+	OthersIgnore Others = "ignore"
+)
 
 // In is the part of an event that a rule reads.
 type In string

@@ -32,8 +32,9 @@ type Guard struct {
 	// with [ModeObserve]. Defaults to none.
 	Inputs map[string]InputSettings `yaml:"inputs" env:"add"`
 	// SelfApproval lets whoever asked for an approval give it, if the Authorizer or the Identity of
-	// the program names them. Without both it changes nothing: the user of the session,
-	// whom nothing authenticates, asks and approves. Defaults to false.
+	// the program names them. Without both it changes nothing: nothing authenticates the user of the
+	// session, who asks and approves. With an Identity, a request of somebody whom it does not name needs
+	// two different people; SelfApproval lifts that too. Defaults to false.
 	SelfApproval bool `yaml:"self_approval"`
 	// RequestLifetime is how long a request waits for its answer before it
 	// expires. Defaults to 7d.
@@ -49,7 +50,7 @@ type Guard struct {
 	// or to CheckTimeout when that is longer.
 	CheckDeadline time.Duration `yaml:"check_deadline"`
 	// EffectTimeout bounds an approved call of a tool that code protects. Its context ends then, and not
-	// when whoever called the agent goes away. Defaults to 10m.
+	// when whoever called the agent goes away. A call that it cuts is in doubt. Defaults to 10m.
 	EffectTimeout time.Duration `yaml:"effect_timeout"`
 	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
 	// the check fail; 0 accepts every entity. Defaults to 0.5.
@@ -84,9 +85,36 @@ type ToolSettings struct {
 	// names none or at least two, as the program names people. Of several settings each has to name
 	// them. Defaults to nobody.
 	Override []string `yaml:"override"`
+	// ActsOn says whether a call has to name what it acts on. Of several settings the strictest counts. Defaults to
+	// [ActsOnThings].
+	ActsOn ActsOn `yaml:"acts_on"`
+	// Arguments says what becomes of arguments that no rule reads. Of several settings the strictest counts. Defaults
+	// to [ArgumentsShown].
+	Arguments Arguments `yaml:"arguments"`
 	// State is about the state of the session that a protected call reads.
 	State State `yaml:"state"`
 }
+
+// ActsOn says whether a call has to name what it acts on.
+type ActsOn string
+
+const (
+	// ActsOnThings fails the check of a call in which no rule with "in: action" finds anything.
+	ActsOnThings ActsOn = "things"
+	// ActsOnNothing is for tools such as restart_all, whose calls name nothing. Something has to have been read all
+	// the same.
+	ActsOnNothing ActsOn = "nothing"
+)
+
+// Arguments says what becomes of arguments that no rule, condition or budget reads.
+type Arguments string
+
+const (
+	// ArgumentsShown shows their names to whoever approves, as not checked.
+	ArgumentsShown Arguments = "shown"
+	// ArgumentsStrict fails the check.
+	ArgumentsStrict Arguments = "strict"
+)
 
 // State says which keys of the state of a session a call may find changed.
 type State struct {
@@ -125,6 +153,13 @@ func Matching[S any](settings map[string]S, name string) (out []S) {
 		}
 	}
 	return out
+}
+
+// NamesThings reports whether the calls of a tool have to name what they act on: unless every entry of [Guard.Tools]
+// that stands for it says [ActsOnNothing], and there is one.
+func (g Guard) NamesThings(tool string) bool {
+	given := Matching(g.Tools, tool)
+	return len(given) == 0 || slices.ContainsFunc(given, func(s ToolSettings) bool { return s.ActsOn != ActsOnNothing })
 }
 
 // Mode says how strictly the gate treats approvals.
@@ -168,7 +203,7 @@ type Drift struct {
 	// none: any difference is a change.
 	Tolerance Tolerance `yaml:"tolerance"`
 	// Direction is which way a number, an amount or a time has to move to be a
-	// change. Defaults to [Either].
+	// change. A set rises if something comes, and falls if something goes. Defaults to [Either].
 	Direction Direction `yaml:"direction"`
 	// AtLeast is a condition: the attribute is unchanged if its present value is at least this,
 	// whatever was read. The value that was read must have met it too. A drift has one condition at
@@ -267,7 +302,23 @@ type Budget struct {
 	Everything bool `yaml:"everything"`
 	// Severity is how much the alert matters, from 0 to 1. Defaults to 0.85.
 	Severity *float64 `yaml:"severity"`
+	// Across says which other requests take from the limit. Defaults to [AcrossNone].
+	Across Across `yaml:"across"`
+	// Enough says that a changed limit is no change as long as the plan fits the smallest of what was read and what
+	// is there now. It needs an attribute of the limit. Defaults to false.
+	Enough bool `yaml:"enough"`
 }
+
+// Across says which other requests take from the limit of a [Budget].
+type Across string
+
+const (
+	// AcrossNone counts the plan alone.
+	AcrossNone Across = "none"
+	// AcrossSession adds the requests of the session that are approved, that run, that ran, or of which nobody knows
+	// whether they ran, each with its cost when it was checked last, until the amount of the limit changes.
+	AcrossSession Across = "session"
+)
 
 // Cost says what a plan costs: the sum over the entities of a type.
 type Cost struct {

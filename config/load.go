@@ -93,8 +93,8 @@ func (c *Config) check(r *report, checks []Check) {
 	}
 }
 
-// document returns the top node of the one document in data. What is no document was reported, and
-// is an empty mapping.
+// document returns the top node of the one document in data. If there is no such document, it reports
+// that and returns an empty mapping.
 func (r *reader) document(data []byte) *yaml.Node {
 	fail := func(line int, problem, remedy string) *yaml.Node {
 		r.addAt(place{line: line}, Problem{"", problem, remedy})

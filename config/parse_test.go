@@ -224,6 +224,10 @@ func TestParseFull(t *testing.T) {
 					Cost: config.Cost{Type: "Product", Attribute: "price"}, Limit: config.Limit{Type: "Budget"},
 					Everything: true,
 				},
+				{
+					Cost: config.Cost{Type: "Product", Attribute: "price"}, Limit: config.Limit{Type: "Budget", Attribute: "amount"},
+					Everything: true, Across: config.AcrossSession, Enough: true,
+				},
 			},
 		},
 		Extract: []config.Extract{
@@ -235,15 +239,15 @@ func TestParseFull(t *testing.T) {
 					"availability": {Path: "$.available", Type: entity.KindBool},
 					"status":       {Path: "$.status", LookedUp: true},
 				},
-				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:63",
+				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:64",
 			},
 			{
 				Name: "account", Tool: "get_account", Type: "Account", ValueArgs: "$.id",
 				Attributes: map[string]config.Attribute{"exists": {Path: "$.open", Type: entity.KindBool}},
-				Place:      "full.yaml:76",
+				Place:      "full.yaml:77",
 			},
-			{Name: "plan", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:77"},
-			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: config.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:78"},
+			{Name: "plan", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:78"},
+			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: config.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:79"},
 		},
 		Checkers: []config.Checker{
 			{Type: "Product", HTTP: &config.HTTP{

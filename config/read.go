@@ -71,8 +71,8 @@ func (r *reader) read(data []byte) (c Config) {
 	return c
 }
 
-// strict decodes a node with KnownFields, as [yaml.Node.Decode] does not: package yaml does so for
-// what a Decoder has parsed alone, whose node is replaced here.
+// strict decodes a node and refuses unknown keys. [yaml.Node.Decode] cannot refuse them; only a
+// [yaml.Decoder] can. So a Decoder parses an empty mapping, and strict puts the node in its place.
 type strict struct {
 	node *yaml.Node
 	into *Config

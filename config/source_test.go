@@ -58,7 +58,7 @@ func readSource(t *testing.T) *source {
 			}
 		}
 	}
-	for k := entity.KindText; k <= entity.KindTime; k++ {
+	for k := entity.KindText; k <= entity.KindSet; k++ {
 		s.named["Kind"] = append(s.named["Kind"], k.String())
 		s.words[k.String()] = k.String()
 	}

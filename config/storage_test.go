@@ -6,6 +6,7 @@ package config_test
 import (
 	"errors"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,16 @@ func TestMatchesEmpty(t *testing.T) {
 			if !found {
 				t.Errorf("%q never matches the empty text", pattern)
 			}
+		}
+	}
+}
+
+func TestLongNamesOfBucketsHaveDots(t *testing.T) {
+	long := strings.Repeat("a", 62)
+	for bucket, want := range map[string]bool{long + "b": true, long + "bc": false, long + ".c": true} {
+		cfg := config.Config{Record: config.Record{Artifacts: config.Artifacts{Store: "gs://" + bucket}}}
+		if err := cfg.Check(); (err == nil) != want {
+			t.Errorf("%q: %v", bucket, err)
 		}
 	}
 }

@@ -24,6 +24,9 @@ type Canonical struct {
 	// the finds of a model only for one without either: both add, and never replace.
 	Attributes      map[string]Value
 	AttributeSeenAt map[string]time.Time
+	// Absent names the attributes that may be missing and were, sorted: no reading that counts has a
+	// value of them. Only the selection of evidence for a decision sets it.
+	Absent []string `json:",omitzero"`
 	// Confidence is the greatest of the sightings.
 	Confidence float64
 	// ArtifactURI is the latest that is not empty, chosen as Value is.

@@ -11,13 +11,15 @@ import (
 )
 
 // FromAny converts a decoded JSON value to kind k. It accepts string, bool,
-// float64, [json.Number] and the integer types. It is strict:
+// float64, [json.Number], the integer types, and lists and objects of these. It is strict:
 //
 //   - text: a string, or a number in its shortest decimal form; never a boolean
 //   - number: a number, or a string that [ParseNumber] reads
 //   - money: a number, or a string that [ParseMoney] reads, with defaultCurrency
 //   - boolean: a boolean; never the string "true" or the number 1
 //   - time: a string in RFC 3339 with a zone
+//   - set: a list, whose elements are counted: a number is an element as its text is, an object with all
+//     that it holds; null is no element
 //
 // Anything else is an error, and so are nil and KindNone.
 func FromAny(v any, k Kind, defaultCurrency string) (Value, error) {
@@ -40,9 +42,14 @@ func FromAny(v any, k Kind, defaultCurrency string) (Value, error) {
 			return parseTime(s)
 		}
 		return Value{}, mismatch(v, k)
+	case KindSet:
+		if list, ok := v.([]any); ok {
+			return setOf(list)
+		}
+		return Value{}, mismatch(v, k)
 	case KindNumber, KindMoney:
 	default:
-		return Value{}, errors.New("no value type: use text, number, money, boolean or time")
+		return Value{}, errors.New("no value type: use text, number, money, boolean, time or set")
 	}
 
 	if !isText {

@@ -54,6 +54,7 @@ const (
 	MaxType  = 256
 	MaxValue = 1 << 10
 	MaxURI   = 4 << 10
+	MaxSet   = 64 << 10
 )
 
 // Entity is one sighting: one thing seen in one span. The same thing seen in ten
@@ -74,6 +75,8 @@ type Entity struct {
 	// Near names the attributes whose value stands in the arguments of the call under another name, sorted: they may
 	// be readings, and replace none.
 	Near []string `json:",omitzero"`
+	// Absent names the attributes that a result may lack and lacked, sorted.
+	Absent []string `json:",omitzero"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
 	// Confidence is 0..1; exact sources use 1 unless configured otherwise.
@@ -234,7 +237,9 @@ func (e Entity) Validate() error {
 			return fmt.Errorf("entity %s %q: attribute name %q: use lower-case letters, digits and '_', a letter first", e.Type, clip(e.Value), clip(name))
 		case v.IsZero():
 			return fmt.Errorf("entity %s %q: attribute %s has no value: leave it out", e.Type, clip(e.Value), name)
-		case len(v.text) > MaxValue:
+		case v.kind == KindSet && len(v.text) > MaxSet:
+			return fmt.Errorf("entity %s %q: attribute %s is a set of more than %d bytes", e.Type, clip(e.Value), name, MaxSet)
+		case v.kind != KindSet && len(v.text) > MaxValue:
 			return fmt.Errorf("entity %s %q: attribute %s is longer than %d bytes", e.Type, clip(e.Value), name, MaxValue)
 		}
 	}

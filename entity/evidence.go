@@ -32,8 +32,19 @@ type Evidence struct {
 	// Unnamed says, by type, why rules with alternatives could not read the name of a thing on a list. Nobody can
 	// choose it, so it fails nothing but a sum over all things of the type.
 	Unnamed map[string]string
+	// Arguments says what rules read of the arguments of the action.
+	Arguments Arguments
 	// Asked says that a model asked. The model must then have read the entities that it names.
 	Asked bool
+}
+
+// Arguments says what rules read of the arguments of an action, in which texts that are JSON are opened.
+type Arguments struct {
+	// Read has the places that rules read, as JSON Pointers.
+	Read []string
+	// Faults says in words what rules may have left aside: a list of which they do not read all, a member that
+	// programs may take for one that they read.
+	Faults []string
 }
 
 // NotChosen has the entities that a decision could have chosen and did not choose. None of them

@@ -22,6 +22,7 @@ const (
 	KindMoney
 	KindBool
 	KindTime
+	KindSet
 	// KindUnreadable is the kind of a value that a source has in a form that cannot be read.
 	KindUnreadable
 )
@@ -33,6 +34,7 @@ var kindNames = [...]string{
 	KindMoney:  "money",
 	KindBool:   "boolean",
 	KindTime:   "time",
+	KindSet:    "set",
 
 	KindUnreadable: "unreadable",
 }
@@ -45,14 +47,14 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// ParseKind returns the kind named s: text, number, money, boolean or time.
+// ParseKind returns the kind named s: text, number, money, boolean, time or set.
 func ParseKind(s string) (Kind, error) {
-	for k := KindText; k <= KindTime; k++ {
+	for k := KindText; k <= KindSet; k++ {
 		if s == kindNames[k] {
 			return k, nil
 		}
 	}
-	return KindNone, fmt.Errorf("unknown value type %q: use text, number, money, boolean or time", clip(s))
+	return KindNone, fmt.Errorf("unknown value type %q: use text, number, money, boolean, time or set", clip(s))
 }
 
 // timeLayout shows a time to the microsecond without trailing zeros.
@@ -64,7 +66,7 @@ const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 // the sense of [Value.Equal] are also equal with ==, so a Value can be a map key.
 type Value struct {
 	kind Kind
-	// text is the text itself, or the normal form of a decimal.
+	// text is the text itself, the normal form of a decimal, or the JSON of a set.
 	text     string
 	currency string
 	flag     bool
@@ -145,8 +147,8 @@ func (v Value) Rat() (*big.Rat, bool) {
 // amount without a known currency and for other kinds.
 func (v Value) Currency() string { return v.currency }
 
-// String returns v as shown to people: "$40,000", "40,000 SEK", "0.94", "true".
-// None is the empty string. Parts of a currency unit are shown only when there are any.
+// String returns v as shown to people: "$40,000", "40,000 SEK", "0.94", "true",
+// "[Chair, Desk]". None is the empty string. Parts of a currency unit are shown only when there are any.
 func (v Value) String() string {
 	switch v.kind {
 	case KindText, KindNumber:
@@ -159,6 +161,8 @@ func (v Value) String() string {
 		return time.UnixMicro(v.micros).UTC().Format(timeLayout)
 	case KindUnreadable:
 		return KindUnreadable.String()
+	case KindSet:
+		return "[" + strings.Join(v.Elements(), ", ") + "]"
 	default:
 		return ""
 	}
@@ -254,6 +258,8 @@ func (w valueJSON) value() (Value, error) {
 		return Bool(*w.Value == "true"), nil
 	case KindTime:
 		return parseTime(*w.Value)
+	case KindSet:
+		return parseSet(*w.Value)
 	default:
 		dec, err := parseDecimal(*w.Value, false)
 		if err != nil {

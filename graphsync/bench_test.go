@@ -11,8 +11,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// session is a session of turns with 10 spans each, of which three are tools that find entities: 1,000 spans
-// and 2,000 entities in 100 turns. The last turn asks for an approval.
+// session records a session of turns. Each turn has 10 spans; three of them are tools that find entities. 100 turns
+// have 1,000 spans and 2,000 entities. The last turn asks for an approval.
 func session(b *testing.B, turns int) *recorder {
 	r := &recorder{t: b}
 	n := 0

@@ -223,19 +223,18 @@ func readCall(started, ended *record.Event) Call {
 	return out
 }
 
-// Found returns the entities that rules and declarations find in one row, by
-// [entity.Entity.Identity]. The row of a repeated call is read as the row of the first call was. A
-// row that fails is an error.
-func (x *Extractor) Found(row record.Event) (map[string]entity.Entity, error) {
+// Found returns the entities that rules and declarations find in the row of a repeated call, and the sets, by
+// [entity.Entity.Identity]. The row is read as the row of the first call was. A row that fails is an error.
+func (x *Extractor) Found(row record.Event, of Call) (map[string]entity.Entity, error) {
 	read, err := x.row(&row, nil, nil)
 	if err != nil {
 		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}
 	}
-	if len(read.entities) == 0 && len(read.lost) > 0 {
+	if len(read.entities) == 0 && len(read.lost) > 0 && !read.lost[0].nothing {
 		return nil, errors.New(read.lost[0].why)
 	}
 	out := make(map[string]entity.Entity)
-	for _, e := range finished(&row, read.entities) {
+	for _, e := range finished(&row, append(read.entities, x.sets(of.Tool, of.Args, read.rules)...)) {
 		if old, known := out[e.Identity()]; known {
 			e = merged(old, e)
 		}

@@ -153,16 +153,20 @@ func TestFound(t *testing.T) {
 	r := &recorder{t: t}
 	row := *r.end("", "", "c=query_ad_inventory", placements("Reels", "Strava", "reels"), nil)
 	x := compile(t, adRules())
-	got, err := x.Found(row)
-	if err != nil || len(got) != 3 || got["Product:text:reels"].Value != "reels" {
+	got, err := x.Found(row, graphsync.Call{Tool: "query_ad_inventory", Args: m{"segment": "Runners", "day": "2026-03-05"}})
+	if err != nil || len(got) != 4 || got["Product:text:reels"].Value != "reels" {
 		t.Errorf("%v, error %v", got, err)
 	}
+	all := got[`all Product:text:query_ad_inventory(day: "2026-03-05", segment: Runners)`]
+	if want := entity.Set("Reels", "Strava", "reels"); !all.Attributes[entity.Names].Equal(want) || all.Source != entity.SourceRule {
+		t.Errorf("the set is %v, want %v, in %v", all, want, got)
+	}
 	row = *r.end("", "", "c=query_ad_inventory", placements("Reels"), m{"entities": []any{m{"type": "Region", "value": "EMEA"}}})
-	if got, err := x.Found(row); err != nil || len(got) != 2 || got["Region:text:EMEA"].Source != entity.SourceDeclared {
+	if got, err := x.Found(row, graphsync.Call{}); err != nil || len(got) != 3 || got["Region:text:EMEA"].Source != entity.SourceDeclared {
 		t.Errorf("with what the tool declares: %v, error %v", got, err)
 	}
 	row = *r.end("", "", "c=query_ad_inventory", m{"placements": []any{m{"price": 1}}}, nil)
-	if _, err := x.Found(row); err == nil || !strings.Contains(err.Error(), "value $.name") {
+	if _, err := x.Found(row, graphsync.Call{}); err == nil || !strings.Contains(err.Error(), "value $.name") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -83,8 +83,12 @@ func (s *Session) basis(id record.Session) basis {
 	keys := s.sortedKeys()
 	for _, key := range keys {
 		for _, a := range s.things[key].attributes {
-			for _, r := range sel.readings(a.said) {
+			list, absent := sel.readings(a.said)
+			for _, r := range list {
 				out.sightings = append(out.sightings, seenByChild{a.name, *r.said})
+			}
+			if absent != nil {
+				out.sightings = append(out.sightings, seenByChild{a.name, *absent})
 			}
 		}
 	}
@@ -114,7 +118,7 @@ func (s *Session) inherit(of basis, r *result) {
 		if r.given && one.Source.Reading() {
 			one.Source = entity.SourceGiven
 		}
-		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value, near: seen.near})
+		s.say(s.sight(&one, r), seen.name, said{sighted: &one, value: seen.value, near: seen.near, absent: seen.absent})
 	}
 	for _, c := range of.choices {
 		s.choose(c, r)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/elements"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
@@ -135,6 +136,9 @@ func (x *Extractor) row(e *record.Event, began []byte, pending []json.RawMessage
 			read.choices = x.choose(read.choices, c, found)
 			read.add(found, c.FromClient)
 			r := ruleRead{rule: c, found: len(found), lost: len(missed), flaw: c.flaw(found, missed)}
+			if err == nil {
+				r.set, err = c.set(e, &docs, found)
+			}
 			if len(found) == 0 {
 				r.nearly = nearly(c.each, doc)
 			}
@@ -278,6 +282,11 @@ func (d *documents) of(e *record.Event, c *compiled) (doc any, applies bool, err
 		if doc, err = decode(raw); err != nil {
 			return nil, true, fmt.Errorf("content is not JSON: %w", err)
 		}
+		if c.In == config.InAction || c.In == config.InArgs {
+			if opened, err := text.OpenTexts(doc); err == nil { // no call runs where it cannot be opened
+				doc = opened
+			}
+		}
 		if d.decoded == nil {
 			d.decoded = make(map[config.In]any)
 		}
@@ -349,7 +358,7 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 		missed = append(missed, lost{rule: c, err: err, why: (&RowError{EventID: row.EventID, Rule: c.Name, Err: err}).Error(), hidden: errors.Is(err, errHidden)})
 	}
 	if marked && hidden(c.each, doc) {
-		err := fmt.Errorf("each %s: %w", c.Each, errHidden)
+		err := fmt.Errorf("each %s of %s: %w", c.Each, c.Tool, errHidden)
 		if action {
 			return nil, nil, err
 		}
@@ -357,6 +366,11 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	}
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
+		if action {
+			if value := c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && value[0] == nil {
+				continue // it names nothing here
+			}
+		}
 		e, err := c.entity(row, object.Node, marked, action || rewritten)
 		if err == nil && action {
 			err = agree(first, e)
@@ -393,7 +407,12 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	return out, missed, nil
 }
 
-var errHidden = errors.New("it looks into what was redacted or left out when it was recorded")
+const limits = "when it was recorded: a text has at most record.max_string, a row record.max_row"
+
+var (
+	errHidden = errors.New("it looks into what was redacted or left out " + limits)
+	errCut    = errors.New("it was cut " + limits)
+)
 
 func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	located := c.each.SelectLocated(doc)
@@ -416,16 +435,27 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 		e.Norm = v
 	}
 	for _, a := range c.attributes {
-		raw, found, err := selectOne(a.path, object)
+		raw, found, err := a.of(object)
 		switch {
+		case marked && a.Type == entity.KindSet && hidden(a.path, object):
+			err = errHidden
 		case err != nil:
+		case isCut(raw):
+			err = errHidden
 		case found && raw != nil:
-			if v, err = entity.FromAny(raw, a.Type, a.Currency); len(v.String()) > entity.MaxValue {
+			v, err = entity.FromAny(raw, a.Type, a.Currency)
+			switch {
+			case marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()):
+				err = errHidden
+			case v.Kind() != entity.KindSet && len(v.String()) > entity.MaxValue:
 				err = fmt.Errorf("it is longer than %d bytes", entity.MaxValue)
 			}
 		case marked && hidden(a.path, object):
 			err = errHidden
 		case a.Optional:
+			if c.In == config.InResult {
+				e.Absent = append(e.Absent, a.name)
+			}
 			continue
 		case found:
 			err = errors.New("it is null; an attribute that may be missing is optional")
@@ -437,6 +467,9 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 				return e, err
 			}
 			v = entity.Unreadable(text.Clip(fmt.Sprintf("rule %q: %v", c.Name, err), entity.MaxValue))
+			if errors.Is(err, errHidden) {
+				v = entity.Unreadable(text.Clip(fmt.Sprintf("rule %q: %v (the result of %s in row %s)", c.Name, err, c.Tool, row.EventID), entity.MaxValue))
+			}
 		}
 		if e.Attributes == nil {
 			e.Attributes = make(map[string]entity.Value, len(c.attributes))
@@ -457,6 +490,18 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 	return e, e.Validate()
 }
 
+// of returns what an object of a row has of the attribute; false when it has nothing.
+func (a *compiledAttribute) of(object any) (raw any, found bool, err error) {
+	if a.Type != entity.KindSet {
+		return selectOne(a.path, object)
+	}
+	list, found, err := elements.Of(a.path, object)
+	if list == nil {
+		list = []any{} // found, and empty
+	}
+	return list, found, err
+}
+
 // named returns the value of the thing in an object of a row.
 func (c *compiled) named(row *record.Event, object any) (v entity.Value, err error) {
 	from, path, place := object, c.value, c.Value
@@ -471,6 +516,9 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 	}
 	if err == nil && !found {
 		err = nothing(path, from, "")
+	}
+	if err == nil && isCut(raw) {
+		err = errCut
 	}
 	if err == nil {
 		v, err = entity.FromAny(raw, c.ValueType, c.Currency)

@@ -179,7 +179,19 @@ func TestExtractRules(t *testing.T) {
 		},
 		{
 			"action without arguments", "value: $.v, tool: t, in: action",
-			record.ToolStarting, `{"tool":"t","args":null}`, nil, "value $.v: it selects nothing",
+			record.ToolStarting, `{"tool":"t","args":null}`, []string{}, "",
+		},
+		{
+			"action that names nothing", "value: $.v, tool: t, in: action\nvalue: $.w, tool: t, in: action\neach: '$.l[*]', value: $.v, tool: t, in: action",
+			record.ToolStarting, `{"tool":"t","args":{"v":null,"w":"x","l":[{"v":"y"},{}]}}`, []string{"Thing x (action 1)", "Thing y (action 1)"}, "",
+		},
+		{
+			"arguments that are JSON in a text", "each: '$.l[*]', value: $.v, tool: t, in: action\neach: '$.m[*]', value: $, tool: t, in: args",
+			record.ToolStarting, `{"tool":"t","args":{"l":" [{\"v\":\"x\"}]","m":"[\"y\"]"}}`, []string{"Thing x (action 1)", "Thing y (claim 1)"}, "",
+		},
+		{
+			"arguments that cannot be opened", "value: $.v, tool: t, in: action",
+			record.ToolStarting, `{"tool":"t","args":{"v":"x","l":"{\"a\":1,\"A\":2}"}}`, []string{"Thing x (action 1)"}, "",
 		},
 		{
 			"action with missing arguments", "value: $.v, tool: t, in: action",

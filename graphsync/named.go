@@ -4,11 +4,15 @@
 package graphsync
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/args"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -30,33 +34,71 @@ func (m mentions) add(e entity.Entity, node, value string) {
 	of.nodes[node] = true
 }
 
-// named returns what the arguments of the action name, and where, by key.
-func (x *Extractor) named(d record.Decision) ([]entity.Entity, map[string][]string, error) {
+// names is what the arguments of an action name.
+type names struct {
+	entities []entity.Entity
+	// places says where, by key.
+	places    map[string][]string
+	arguments entity.Arguments
+}
+
+// named returns what the arguments of the action name.
+func (x *Extractor) named(d record.Decision) (out names, err error) {
 	if d.Tool == "" || x == nil {
-		return nil, nil, nil
+		return out, nil
 	}
 	content, err := asContent(d.Tool, d.Args)
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
 	row := record.Event{EventType: record.ToolStarting, Content: content, Status: record.StatusOK}
 	read, err := x.row(&row, nil, nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
+		return out, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
 	}
 	found := slices.DeleteFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
 	nodes := make(map[string]map[string]bool)
+	var values []string
 	for i := range found {
 		key := found[i].Identity()
 		if nodes[key] == nil {
 			nodes[key] = make(map[string]bool)
 		}
-		maps.Copy(nodes[key], read.named[thingOf(found[i])].nodes)
+		of := read.named[thingOf(found[i])]
+		maps.Copy(nodes[key], of.nodes)
+		values = slices.AppendSeq(values, maps.Keys(of.values))
 		found[i].TechNode = d.Node
 	}
-	places := make(map[string][]string, len(nodes))
+	out.places = make(map[string][]string, len(nodes))
 	for key, of := range nodes {
-		places[key] = slices.Sorted(maps.Keys(of))
+		out.places[key] = slices.Sorted(maps.Keys(of))
 	}
-	return mergeRow(found), places, nil
+	out.entities = mergeRow(found)
+	out.arguments, err = x.arguments(d, values)
+	return out, err
+}
+
+// arguments says what rules read of the arguments of an action, in which things are named at some places.
+func (x *Extractor) arguments(d record.Decision, named []string) (out entity.Arguments, err error) {
+	doc, err := decode([]byte(cmp.Or(d.Args, "{}")))
+	if err == nil {
+		doc, err = text.OpenTexts(doc)
+	}
+	if err != nil {
+		return out, fmt.Errorf("the arguments of %s: %w", d.Tool, err)
+	}
+	reader := args.New(doc)
+	for _, c := range x.byEvent[record.ToolStarting] {
+		if c.In != config.InAction || c.Tool != d.Tool {
+			continue
+		}
+		reader.Names(c.Name, c.Optional, c.each, c.value)
+		for _, a := range c.attributes {
+			reader.Reads(c.each, a.path)
+		}
+		if c.artifact != nil {
+			reader.Reads(c.each, c.artifact)
+		}
+	}
+	return entity.Arguments{Read: reader.Read(), Faults: reader.Faults(named)}, nil
 }

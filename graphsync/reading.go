@@ -130,20 +130,19 @@ func (a *arguments) add(key string, v any) {
 
 // echoes returns the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
 // amount or a time is said under the name of the attribute, or under any name if the arguments also name the entity:
-// a search for at most $400 may find what costs just that. Under another name it is near. A boolean is one of two
+// a search for at most $400 may find what costs just that. A set is said if the arguments say all its elements. Under another name it is near. A boolean is one of two
 // values, so under another name it is nothing.
 func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string) {
-	key := e.CanonicalKey()
-	named := slices.ContainsFunc(args.all, func(arg any) bool {
-		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
-		return err == nil && entity.Entity{Type: e.Type, Value: said.String(), Norm: said}.CanonicalKey() == key
-	})
+	named := c.namedIn(args, e)
 	for _, a := range c.attributes {
 		v, ok := e.Attributes[a.name]
 		if !ok || a.LookedUp {
 			continue
 		}
 		said := func(list []any) bool {
+			if set, isSet := v.AsSet(); isSet {
+				return saidAll(set, list)
+			}
 			return slices.ContainsFunc(list, func(arg any) bool {
 				said, err := entity.FromAny(arg, a.Type, a.Currency)
 				return err == nil && said.Equal(v)
@@ -153,13 +152,32 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) (out, near []string)
 		case said(args.byKey[a.name]), said(args.byKey[c.lastName(a)]):
 			out = append(out, a.name)
 		case v.Kind() == entity.KindBool, !said(args.all):
-		case v.Kind() == entity.KindText, named:
+		case v.Kind() == entity.KindText, v.Kind() == entity.KindSet, named:
 			out = append(out, a.name)
 		default:
 			near = append(near, a.name)
 		}
 	}
 	return out, near
+}
+
+// namedIn reports whether arguments name an entity.
+func (c *compiled) namedIn(args *arguments, e entity.Entity) bool {
+	key := e.CanonicalKey()
+	return slices.ContainsFunc(args.all, func(arg any) bool {
+		said, err := entity.FromAny(arg, c.ValueType, c.Currency)
+		return err == nil && entity.Entity{Type: e.Type, Value: said.String(), Norm: said}.CanonicalKey() == key
+	})
+}
+
+// saidAll reports whether a list says everything in the elements of a set that has any.
+func saidAll(set, list []any) bool {
+	var inside arguments
+	inside.byKey = make(map[string][]any)
+	inside.add("", set)
+	return len(inside.all) > 0 && !slices.ContainsFunc(inside.all, func(e any) bool {
+		return !slices.ContainsFunc(list, func(arg any) bool { return fmt.Sprint(arg) == fmt.Sprint(e) })
+	})
 }
 
 // lastName returns the key in the result that an attribute is read from, "" if its path
@@ -192,8 +210,8 @@ func (x *Extractor) asked(e *record.Event) ([]entity.Entity, error) {
 	if err != nil || args == nil {
 		return nil, err
 	}
-	named, _, err := x.named(record.Decision{Tool: toolName(e.Content), Args: string(args)})
-	return named, err
+	named, err := x.named(record.Decision{Tool: toolName(e.Content), Args: string(args)})
+	return named.entities, err
 }
 
 // argsOf returns the arguments in the row that ended a call, nil if it has none.

@@ -149,13 +149,13 @@ func (x *Extractor) Version() string {
 }
 
 // extractionFormat is raised whenever the same rules would find something else.
-const extractionFormat = "2"
+const extractionFormat = "3"
 
 func rulesVersion(rules []config.Extract) string {
 	fields := []string{extractionFormat}
 	for _, r := range rules {
 		fields = append(fields, r.Name, string(r.In), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueArgs, r.ValueType.String(),
-			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.FormatBool(r.FromClient), strconv.Itoa(len(r.Attributes)))
+			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.FormatBool(r.FromClient), strconv.FormatBool(r.Optional), strconv.FormatBool(r.CountsOthers()), strconv.Itoa(len(r.Attributes)))
 		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 			a := r.Attributes[name]
 			fields = append(fields, name, a.Path, a.Type.String(), a.Currency, strconv.FormatBool(a.Optional), strconv.FormatBool(a.LookedUp))

@@ -91,7 +91,7 @@ func TestVersion(t *testing.T) {
 	}
 	// Receipts and journals have the version: it stays while the same rules find the same.
 	for want, rules := range map[string][]config.Extract{
-		"6699287dbde97347110a619e70e7f559": adRules(), "25af8dcacaa1d2a02c5b816b1b9b1117": nil,
+		"862f04473c66a664f3ef64bb6d6259aa": adRules(), "314c3c4bdd2886fb8dcb5d9e25db30fb": nil,
 	} {
 		if v := compile(t, rules).Version(); v != want {
 			t.Errorf("%d rules have the version %s, want %s", len(rules), v, want)

@@ -31,10 +31,12 @@ type said struct {
 	value entity.Value // zero for the attribute "" of a thing that was shown
 	echo  bool         // of an argument of the call: no reading
 	near  bool         // an argument has it under another name: it supersedes nothing
+	// absent says that the result lacked it, which it may.
+	absent bool
 }
 
 // reading reports whether it shows the value.
-func (s *said) reading() bool { return s.Source.Reading() && !s.echo }
+func (s *said) reading() bool { return s.Source.Reading() && !s.echo && !s.absent }
 
 // seenThing has what sightings say of one thing, by attribute.
 type seenThing struct {
@@ -66,7 +68,7 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 			seen.start = r.start
 			seen.row = cmp.Or(r.place, seen.row)
 		}
-		seen.Attributes, seen.Echoes, seen.Near = nil, nil, nil
+		seen.Attributes, seen.Echoes, seen.Near, seen.Absent = nil, nil, nil, nil
 		thing := s.sight(seen, r)
 		if len(en.Attributes) == 0 {
 			s.say(thing, "", said{sighted: seen})
@@ -76,7 +78,10 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 			if name == entity.Exists && en.Source.Reading() { // one attribute, whether it was said or shown
 				at = ""
 			}
-			s.say(thing, at, said{seen, value, slices.Contains(en.Echoes, name), slices.Contains(en.Near, name)})
+			s.say(thing, at, said{sighted: seen, value: value, echo: slices.Contains(en.Echoes, name), near: slices.Contains(en.Near, name)})
+		}
+		for _, name := range en.Absent {
+			s.say(thing, name, said{sighted: seen, absent: true})
 		}
 	}
 }
@@ -96,7 +101,7 @@ func (s *Session) chooseIn(e *record.Event, choices []choice, r *result) {
 func (s *Session) sight(seen *sighted, r *result) *seenThing {
 	if r != nil {
 		seen.result = r.number
-		if seen.Source == entity.SourceDeclared {
+		if _, isSet := entity.ElementOf(seen.Type); isSet || seen.Source == entity.SourceDeclared {
 			r.declared = append(r.declared, seen)
 		}
 	}

@@ -42,8 +42,8 @@ type Selection struct {
 //
 // A reading is superseded by a later one of the same attribute only if the call that gave it began after the
 // first was recorded, and either the deciding request shows the later one, or it does not show the first, and
-// shows the output of a step whose own request showed the later one. All others count. What was given to a
-// model by anybody but a tool counts, and supersedes nothing.
+// shows the output of a step, and the request of that step showed the later one. All others count. Values that
+// somebody other than a tool gave to a model count, and supersede nothing.
 func (s *Session) Select(d record.Decision, turns ...string) Selection {
 	return s.selected(d, turns, nil)
 }
@@ -174,13 +174,13 @@ func (sel *selector) knows(c modelCall) {
 
 // names finds the entities that the action names.
 func (sel *selector) names() {
-	named, places, err := sel.x.named(sel.d)
+	named, err := sel.x.named(sel.d)
 	if err != nil {
 		sel.out.Counts.Failed++
 		sel.out.Counts.Error = cmp.Or(sel.out.Counts.Error, err.Error())
 	}
-	sel.named, sel.out.Places = make(map[string][]entity.Entity), places
-	for _, e := range named {
+	sel.named, sel.out.Places, sel.out.Arguments = make(map[string][]entity.Entity), named.places, named.arguments
+	for _, e := range named.entities {
 		e.SeenAt = sel.now
 		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
 	}
@@ -246,7 +246,11 @@ func namesIn(list []found) (names []string) {
 
 // attribute takes what counts of one attribute: its readings, or else the latest claim.
 func (sel *selector) attribute(c *canonical, seen seenAttribute, byModel []found) {
-	name, list := seen.name, sel.readings(seen.said)
+	name := seen.name
+	list, absent := sel.readings(seen.said)
+	if absent != nil {
+		c.absent = append(c.absent, name)
+	}
 	for _, r := range list {
 		e, rank := r.Entity, 0
 		if e.Read = r.read; r.read {
@@ -266,8 +270,10 @@ func (sel *selector) attribute(c *canonical, seen seenAttribute, byModel []found
 		}
 	}
 	for s := range sel.latest(seen.said, false) {
-		c.claim(name, s.value, s.Entity)
-		return
+		if !s.absent {
+			c.claim(name, s.value, s.Entity)
+			return
+		}
 	}
 }
 
@@ -284,8 +290,23 @@ type reading struct {
 // A reading that the requests of the deciding step showed themselves is superseded only by another
 // one that they showed. The step may know others through the words of an agent, and never have seen
 // them.
-func (sel *selector) readings(all []said) []reading {
+//
+// An absence, of an attribute that may be missing, supersedes the readings of its own tool alone: the
+// results of another one may never have the attribute. absent is the latest where no reading counts.
+func (sel *selector) readings(all []said) (out []reading, absent *said) {
 	var list []reading
+	var gone map[string]int64 // by tool: its readings recorded before it are superseded
+	for s := range sel.latest(all, false) {
+		if s.absent && s.Source.Proves() {
+			absent = cmp.Or(absent, s)
+			if tool := sel.s.toolOf(s); sel.isShown(s) {
+				if gone == nil {
+					gone = make(map[string]int64)
+				}
+				gone[tool] = max(gone[tool], s.start)
+			}
+		}
+	}
 	var shown, known int64 // readings recorded before it are superseded, if they were shown, and if not
 	superseded := func(r reading) bool {
 		if sel.isShown(r.said) {
@@ -296,6 +317,9 @@ func (sel *selector) readings(all []said) []reading {
 	for s := range sel.latest(all, true) {
 		if s.row < shown || s.row < known && len(sel.shown) == 0 {
 			break
+		}
+		if len(gone) > 0 && s.row < gone[sel.s.toolOf(s)] {
+			continue
 		}
 		r := reading{s, s.Source.Proves() && (sel.everything || s.result != 0 && holds(sel.known, s.result))}
 		if r.read && !r.near {
@@ -313,7 +337,6 @@ func (sel *selector) readings(all []said) []reading {
 		proves bool
 	}
 	place := make(map[kind]int) // in out
-	var out []reading
 	for _, r := range list {
 		if superseded(r) {
 			continue
@@ -332,7 +355,18 @@ func (sel *selector) readings(all []said) []reading {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b reading) int { return cmp.Compare(a.row, b.row) })
-	return out
+	if len(out) > 0 {
+		absent = nil
+	}
+	return out, absent
+}
+
+// toolOf returns the tool of the call in whose result something was seen, "" where there is none.
+func (s *Session) toolOf(of *said) string {
+	if of.result == 0 {
+		return ""
+	}
+	return s.results[of.result-1].tool
 }
 
 // void reports whether a sighting is of a result that only the history had until its row came.
@@ -340,7 +374,10 @@ func (s *Session) void(of *said) bool { return of.result != 0 && s.results[of.re
 
 // isShown reports whether the deciding request showed a sighting itself.
 func (sel *selector) isShown(s *said) bool {
-	return sel.everything || !s.inner && s.result != 0 && holds(sel.shown, s.result)
+	shows := func() bool {
+		return holds(sel.shown, s.result) || holds(sel.shown, sel.s.results[s.result-1].early)
+	}
+	return sel.everything || !s.inner && s.result != 0 && shows()
 }
 
 // latest ranges over what is said of an attribute, the latest first: the readings, or the rest.

@@ -432,3 +432,39 @@ func TestSelectNestedSession(t *testing.T) {
 		diff(t, name, test.want, tell(selectOf(t, priceRules(), unread, rows...).Entities))
 	}
 }
+
+// The history of a session has a result that no row had when requests showed it. The row that a later run writes
+// stands before the look-ups of that run. But a request that shows the old value is not corrected by the words of an
+// agent that knew a newer one.
+func TestResultOfTheHistoryThatRequestsShowed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shown []m // by the deciding request
+		want  []string
+	}{
+		"not shown":               {nil, []string{"$2"}},
+		"shown":                   {[]m{{"tool": "find", "result": "old"}}, []string{"$1", "$2"}},
+		"shown with its argument": {[]m{{"tool": "find", "args": "of it", "result": "old"}}, []string{"$1", "$2"}},
+		"shown, and the new one":  {[]m{{"tool": "find", "result": "old"}, {"tool": "find", "result": "new"}}, []string{"$2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{t: t, run: "2"}
+			first := r.add(record.InvocationStarting, "A", "I", "", nil, nil).EventID
+			r.find("1", "new", item("a", 2))
+			r.add(record.LLMResponse, "B", "S", "B", m{"response": "..."},
+				m{"adk.shown": m{"results": []m{{"tool": "find", "result": "new"}}}, "adk.said": []string{"all fine"}})
+			last := r.add(record.LLMResponse, "A", "D", "A", m{"response": "..."},
+				m{"adk.shown": m{"results": tt.shown, "words": []m{{"by": "B", "said": "all fine"}}}}).EventID
+			r.add(record.ToolResultRewritten, "A", "I", "", m{"tool": "find", "result": items(item("a", 1))},
+				m{"call_id": "0", "adk.given": "history", "adk.place": first, "adk.result": "old", "adk.args_digest": "of it"})
+			sel := selectOf(t, priceRules(), record.Decision{Answer: last}, r.rows...)
+			var got []string
+			for _, s := range sel.Entities[0].Seen {
+				got = append(got, s.Attributes["price"].String())
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tt.want) || len(sel.NoRow) > 0 {
+				t.Errorf("%q hold, want %q; without a row %v", got, tt.want, sel.NoRow)
+			}
+		})
+	}
+}

@@ -30,6 +30,7 @@ type Session struct {
 	results  []*result              // by number, from 1, in the order of their rows
 	same     map[shownKey][]*result // by tool and digest, in the order of their rows
 	noRow    map[record.Shown]*noRow
+	early    map[shownKey]int64  // the numbers of values that a request showed before a row had them, from -1 down
 	outputs  map[string][]output // by digest, in the order of their rows
 	calls    []modelCall         // in the order of their rows
 	named    map[string]int      // place in calls by the ids of the calls that they ask for
@@ -60,17 +61,21 @@ type rowOf struct {
 type begun struct {
 	id      string
 	content []byte // nil after the call ended
+	replay  string // as the row says it
 }
 
 // beginning is what the end of a call needs of the row that began it. The zero beginning is none.
 type beginning struct {
 	row     int64 // its number
 	content []byte
+	replay  string // "" if its tool was not registered with Replayable
 }
 
 // result is what a step can read: a call that ended, or what was given in the place of one.
 type result struct {
 	number int64
+	// early is the number by which requests showed its value before a row had it, 0 for none.
+	early int64
 	// row is the number of the row that has the result, start that of the row at which its call began. start is
 	// 0 if the record does not have it: such a result supersedes nothing.
 	row, start int64
@@ -163,7 +168,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 	run := s.addRow(e)
 	switch e.EventType {
 	case record.ToolStarting:
-		s.begin(node, e)
+		s.begin(node, e, attrs)
 	case record.EntitiesDeclared:
 		s.declared.add(e, attrs)
 		s.bytes += int64(len(attrs.Entities))
@@ -214,14 +219,24 @@ func (s *Session) add(e *record.Event, others rest) error {
 		}
 	}
 	read, err := s.x.row(e, start.content, pending)
-	s.counts.Rules = tallied(s.counts.Rules, read.rules, read.rule, err)
+	var sets []entity.Entity
+	if err == nil && start.replay != "" {
+		var content struct {
+			Args map[string]any `json:"args"`
+		}
+		if err = json.Unmarshal(start.content, &content); err == nil {
+			sets = s.x.sets(toolName(e.Content), content.Args, read.rules)
+		}
+	}
+	s.counts.Rules = tallied(s.counts.Rules, read.rules, start.replay != "", read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
-	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
+	// What the rules of a result read shows by marks whether it was cut.
+	if e.IsTruncated && (read.relevant && !endsReading(e, attrs) || e.EventType == record.LLMResponse) {
 		s.counts.Truncated++
 	}
 	var seen []entity.Entity
 	if r != nil && r.void {
-		read, of = rowRead{}, nil
+		read, sets, of = rowRead{}, nil, nil
 	}
 	if err != nil {
 		s.failed(1, (&RowError{EventID: e.EventID, Rule: read.rule, Err: err}).Error())
@@ -229,7 +244,7 @@ func (s *Session) add(e *record.Event, others rest) error {
 		if r != nil && r.given {
 			read.given(r.answers)
 		}
-		for _, part := range read.parts() {
+		for _, part := range append(read.parts(), sets) {
 			s.see(e, finished(e, part), r)
 		}
 		s.chooseIn(e, read.choices, r)
@@ -250,9 +265,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 	return nil
 }
 
-// readAs ties a result that models read in another form to the result of the call. What the tool declared
-// was read with it. Neither form takes alternatives out: nobody knows what of them the model saw. The values
-// that a refusal told stay those of the refusal.
+// readAs ties a rewritten result to the result of the call: models read it in the rewritten form. The entities
+// that the tool declared were read with it. Neither form takes alternatives out: nobody knows which of them the
+// model saw. The values that a refusal told stay those of the refusal.
 func (s *Session) readAs(r *result, attrs *schema.Attributes) {
 	of := s.resultIn(attrs.ADK.Of)
 	if of == nil || of == r {
@@ -314,7 +329,7 @@ func (s *Session) failed(n int, err string) {
 }
 
 // begin keeps the row that begins a call.
-func (s *Session) begin(node string, e *record.Event) {
+func (s *Session) begin(node string, e *record.Event, attrs *schema.Attributes) {
 	b := s.begun[node]
 	if b == nil {
 		b = new(begun)
@@ -322,7 +337,7 @@ func (s *Session) begin(node string, e *record.Event) {
 		s.bytes += sizeOfBegun
 	}
 	s.bytes += int64(len(e.Content) - len(b.content))
-	*b = begun{e.EventID, e.Content}
+	*b = begun{e.EventID, e.Content, attrs.ADK.Replay}
 }
 
 // started returns the beginning of the call that e ends, if the record says it.
@@ -339,7 +354,7 @@ func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string
 		if content := b.content; content != nil {
 			b.content = nil
 			s.bytes -= int64(len(content))
-			return beginning{s.rows[s.at[id]].seq, content}, nil
+			return beginning{s.rows[s.at[id]].seq, content, b.replay}, nil
 		}
 	}
 	if _, known := s.at[id]; !known {
@@ -349,7 +364,7 @@ func (s *Session) started(e *record.Event, attrs *schema.Attributes, node string
 	if err != nil || !ok || row.EventType != record.ToolStarting {
 		return beginning{}, err
 	}
-	return beginning{row.Seq, row.Content}, nil
+	return beginning{row.Seq, row.Content, attributesOf(&row).ADK.Replay}, nil
 }
 
 // result adds the result that a row brings.
@@ -384,6 +399,7 @@ func (s *Session) result(e *record.Event, attrs *schema.Attributes, start beginn
 		delete(s.paused, r.call)
 		r.answers, r.start = true, call.row
 	}
+	r.early = s.early[shownKey{r.tool, r.digest}]
 	s.results = append(s.results, r)
 	if run != nil {
 		run.results = append(run.results, r)

@@ -247,7 +247,10 @@ func (s *Session) idle(rows []record.Event, d record.Decision) bool {
 			continue
 		}
 		before, known := last[e.RunID]
-		if run := s.runs[e.RunID]; !known && run != nil {
+		switch run := s.runs[e.RunID]; {
+		case run == nil && e.RunID == d.Run:
+			return false // where it began says which broken turns count
+		case run != nil && !known:
 			before = run.Expected
 		}
 		if e.RunSeq <= before {
@@ -264,7 +267,7 @@ func (s *Session) idle(rows []record.Event, d record.Decision) bool {
 func (x *Extractor) bears(e *record.Event) bool {
 	switch e.EventType {
 	case record.ToolCompleted, record.ToolError, record.NodeOutput, record.HITLInputRequestCompleted, record.ToolResultRewritten,
-		record.LLMResponse, record.AgentResponse, record.EntitiesFound:
+		record.LLMResponse, record.AgentResponse, record.EntitiesFound, record.TurnClosed:
 		return true
 	}
 	read, err := x.row(e, nil, nil)

@@ -70,8 +70,8 @@ func (s *Session) modelCall(e *record.Event, attrs *schema.Attributes) {
 // show the arguments of the call, all results with the value must be of the same.
 func (s *Session) tie(e *record.Event, shown *record.Shown, taken *numbers) *numbers {
 	all := s.same[shownKey{shown.Tool, shown.Result}]
-	if len(all) == 0 && !shown.Agent {
-		s.unexplained(e.Seq, shown)
+	if len(all) == 0 {
+		return s.unexplained(e.Seq, shown)
 	}
 	var first, free *result
 	for _, r := range all {
@@ -98,27 +98,42 @@ func (s *Session) tie(e *record.Event, shown *record.Shown, taken *numbers) *num
 	return numberOf(free.number)
 }
 
-// unexplained notes that a request shows a result that no row has.
-func (s *Session) unexplained(row int64, shown *record.Shown) {
+// unexplained notes that a request shows a result that no row has. It returns the number of the value: a row that
+// comes later may have it from the history of the session, at an earlier place.
+func (s *Session) unexplained(row int64, shown *record.Shown) *numbers {
 	key := *shown
 	key.By, key.Client = "", false
 	if s.noRow == nil {
-		s.noRow = make(map[record.Shown]*noRow)
+		s.noRow, s.early = make(map[record.Shown]*noRow), make(map[shownKey]int64)
 	}
-	if s.noRow[key] == nil {
+	if s.noRow[key] == nil && !shown.Agent {
 		s.noRow[key] = &noRow{shown: row}
 		s.bytes += sizeOfOutput
 	}
+	value := shownKey{shown.Tool, shown.Result}
+	if s.early[value] == 0 {
+		s.early[value] = -int64(len(s.early)) - 1
+		s.bytes += sizeOfOutput
+	}
+	return numberOf(s.early[value])
 }
 
 // noRow is a result that a request showed before a row had it: the rows that show it, and that have it, 0 if none
 // has.
 type noRow struct{ shown, given int64 }
 
-// explained notes that a row has the value of a result that a request showed.
+// explained notes that a row has the value of a result that a request showed, with or without its call and the
+// arguments.
 func (s *Session) explained(r *result) {
-	if of := s.noRow[record.Shown{Tool: r.tool, Call: r.call, Args: r.args, Result: r.digest}]; of != nil && of.given == 0 {
-		of.given = r.row
+	if r.early == 0 {
+		return
+	}
+	for _, call := range []string{"", r.call} {
+		for _, args := range []string{"", r.args} {
+			if of := s.noRow[record.Shown{Tool: r.tool, Call: call, Args: args, Result: r.digest}]; of != nil && of.given == 0 {
+				of.given = r.row
+			}
+		}
 	}
 }
 

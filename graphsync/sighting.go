@@ -126,7 +126,10 @@ func mergeRow(es []entity.Entity) []entity.Entity {
 	out := es[:0]
 	for _, e := range es {
 		if i, known := index[thingOf(e)]; known {
+			absent := slices.Concat(out[i].Absent, e.Absent)
 			out[i] = merged(out[i], e)
+			slices.Sort(absent)
+			out[i].Absent = slices.DeleteFunc(slices.Compact(absent), func(name string) bool { return !out[i].Attributes[name].IsZero() })
 			continue
 		}
 		index[thingOf(e)] = len(out)

@@ -15,6 +15,7 @@ import (
 	"github.com/theory/jsonpath"
 	"github.com/theory/jsonpath/spec"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -70,10 +71,15 @@ type Tally struct {
 	// what stood there instead. It is the error for a row that contradicts the rule. "" says that
 	// every row gave something, or had an empty list for the rule.
 	Nearly string `json:"nearly,omitempty"`
+	// Unrepeated counts the rows that show things beside which others may have appeared, of which no
+	// check knows: their tool was not registered with Replayable.
+	Unrepeated int `json:"unrepeated,omitempty"`
 }
 
 // Idle reports whether the rule read rows that were not empty, and found nothing, or nothing that it could read in full.
-func (t Tally) Idle() bool { return t.Rows > 0 && (t.Found == 0 || t.Failed == t.Rows) && t.Nearly != "" }
+func (t Tally) Idle() bool {
+	return t.Rows > 0 && (t.Found == 0 || t.Failed == t.Rows) && t.Nearly != ""
+}
 
 // ruleRead is what one rule found in one row.
 type ruleRead struct {
@@ -83,10 +89,11 @@ type ruleRead struct {
 	// lost is how many matches it lost. flaw says why not all could be read.
 	lost int
 	flaw string
+	set  entity.Value // of the names that it found, see [compiled.set]
 }
 
-// tallied returns the tallies with the reads of one more row.
-func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tally {
+// tallied returns the tallies with the reads of one more row. repeats says that a check can ask its tool again.
+func tallied(list []Tally, reads []ruleRead, repeats bool, failedRule string, err error) []Tally {
 	for _, r := range reads {
 		i := slices.IndexFunc(list, func(t Tally) bool { return t.Rule == r.rule.Name })
 		if i < 0 {
@@ -95,6 +102,9 @@ func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tal
 		}
 		t := &list[i]
 		t.Rows++
+		if !r.set.IsZero() && !repeats && r.rule.Each != "$" {
+			t.Unrepeated++
+		}
 		switch {
 		case err != nil && r.rule.Name == failedRule:
 			t.Failed++

@@ -109,7 +109,7 @@ func (rec *Recorder) unexplained(ctx context.Context, r *Run, l *llmSpan, list *
 		if s.client || s.agent || rec.explained(r.Session, key) {
 			continue
 		}
-		if fr, _ := r.past.result(key); fr != nil {
+		if len(r.past.all(key)) > 0 {
 			continue
 		}
 		rec.give(ctx, r, given{
@@ -130,7 +130,7 @@ func (rec *Recorder) Give(ctx context.Context, list []record.Shown) (without []r
 		g := given{by: givenByRequest, tool: s.Tool, call: s.Call, span: r.RootSpan, agent: r.RootAgent}
 		copy(g.digest[:], s.Result)
 		copy(g.args[:], s.Args)
-		fr, args := r.past.result(resultKey{s.Tool, g.digest})
+		fr, args := r.past.result(resultKey{s.Tool, g.digest}, g.args)
 		if fr != nil {
 			g.value = fr.Response
 		}

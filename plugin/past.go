@@ -29,7 +29,7 @@ type past struct {
 	// users has hashes of what users' messages brought, results the responses in all events, calls the
 	// calls by id; nil until they are needed. indexed is how many of passed are in the last two.
 	users   map[uint64]bool
-	results map[resultKey]*genai.FunctionResponse
+	results map[resultKey][]*genai.FunctionResponse
 	calls   map[string]*genai.FunctionCall
 	indexed int
 }
@@ -99,22 +99,43 @@ func (p *past) ofUsers(hash uint64) bool {
 }
 
 // result returns a response in the events, nil if there is none, and the arguments of its call, nil if no
-// event has it.
-func (p *past) result(key resultKey) (fr *genai.FunctionResponse, args map[string]any) {
+// event has it. Of several it is one whose arguments have the digest.
+func (p *past) result(key resultKey, digest jsonenc.Digest) (fr *genai.FunctionResponse, args map[string]any) {
+	for _, one := range p.all(key) {
+		of := p.argsOf(one)
+		if fr == nil || of != nil && p.enc.digest(of) == digest {
+			fr, args = one, of
+		}
+	}
+	return fr, args
+}
+
+// all returns the responses in the events with a value.
+func (p *past) all(key resultKey) []*genai.FunctionResponse {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.catchUp()
+	return p.results[key]
+}
+
+// argsOf returns the arguments of the call of a response in the events, nil if none has it.
+func (p *past) argsOf(fr *genai.FunctionResponse) map[string]any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.catchUp()
+	if fc := p.calls[fr.ID]; fc != nil && fc.Name == fr.Name {
+		return fc.Args
+	}
+	return nil
+}
+
+func (p *past) catchUp() {
 	if p.results == nil {
-		p.results, p.calls = make(map[resultKey]*genai.FunctionResponse), make(map[string]*genai.FunctionCall)
+		p.results, p.calls = make(map[resultKey][]*genai.FunctionResponse), make(map[string]*genai.FunctionCall)
 		p.index(p.events)
 	}
 	p.index(p.passed[p.indexed:])
 	p.indexed = len(p.passed)
-	if fr = p.results[key]; fr != nil {
-		if fc := p.calls[fr.ID]; fc != nil && fc.Name == fr.Name {
-			args = fc.Args
-		}
-	}
-	return fr, args
 }
 
 func (p *past) index(events []*session.Event) {
@@ -129,7 +150,8 @@ func (p *past) index(events []*session.Event) {
 				p.calls[part.FunctionCall.ID] = part.FunctionCall
 			case part.FunctionResponse != nil:
 				fr := part.FunctionResponse
-				p.results[resultKey{fr.Name, p.enc.digest(fr.Response)}] = fr
+				key := resultKey{fr.Name, p.enc.digest(fr.Response)}
+				p.results[key] = append(p.results[key], fr)
 			}
 		}
 	}

@@ -132,7 +132,7 @@ func (rec *Recorder) giveTurn(ctx context.Context, r *Run, events []*session.Eve
 			if pauseOf(fr.Name).request != "" || fr.Name == finishTask {
 				continue
 			}
-			_, args := r.past.result(resultKey{fr.Name, rec.digest(fr.Response)})
+			args := r.past.argsOf(fr)
 			g := given{
 				by: schema.GivenByHistory, tool: fr.Name, call: fr.ID, value: fr.Response, digest: rec.digest(fr.Response),
 				agent: ev.Author, branch: ev.Branch, span: r.RootSpan,

@@ -4,9 +4,11 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -100,16 +102,23 @@ func (r *Request) last(calls []Approval) Approval {
 
 // supersede ends the open requests for the call of r that its agent made before a, which is stored. Nobody
 // can answer a yet. Of two processes that ask at the same time, the ledger puts one first, and its
-// request ends. It returns how the last one came out that was let run.
-func (g *Guard) supersede(ctx context.Context, r *Request, a Approval) (same Step, err error) {
+// request ends. It returns the last step of the last one that was let run.
+func (g *Guard) supersede(ctx context.Context, r *Request, a Approval) (Step, error) {
 	calls, err := g.calls(ctx, r, a.ArgsDigest)
 	if err != nil {
 		return Step{}, err
 	}
+	ran := ""
 	for _, old := range calls {
 		switch {
+		case old.ID == a.ID && ran == "":
+			return Step{}, nil
 		case old.ID == a.ID:
-			return same, nil
+			steps, err := g.ledger.History(ctx, ran)
+			if err != nil || len(steps) == 0 {
+				return Step{}, fmt.Errorf("the history of %s: %w", ran, cmp.Or(err, ErrNotFound))
+			}
+			return steps[len(steps)-1], nil
 		case old.Agent != a.Agent:
 			continue
 		case old.State.Open():
@@ -125,10 +134,10 @@ func (g *Guard) supersede(ctx context.Context, r *Request, a Approval) (same Ste
 			}
 		}
 		if closedCode(old.State, "") == CodeAlreadyUsed {
-			same = Step{To: old.State, At: old.UpdatedAt}
+			ran = old.ID
 		}
 	}
-	return same, errors.New("the ledger does not list the request that it stored")
+	return Step{}, errors.New("the ledger does not list the request that it stored")
 }
 
 // lastChange returns the latest request of the session for the tool of r that a person rejected with a

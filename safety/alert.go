@@ -25,6 +25,8 @@ import (
 //	nothing on record shows it, or an attribute      nothing_seen         check fails
 //	the model that asked had read none of its values not_read             check fails
 //	it had read nothing, and the call names nothing  nothing_read         check fails
+//	the arguments name nothing that a rule reads, or
+//	rules may leave aside something that they name   action_not_read      check fails
 //	the arguments differ from what was read          argument_differs     check fails
 //	a value that was read does not meet a condition  condition_unmet      check fails
 //	checker: error                                   error                check fails
@@ -67,6 +69,7 @@ const (
 	ReasonNothingSeen      = "nothing_seen"
 	ReasonNotRead          = "not_read"
 	ReasonNothingRead      = "nothing_read"
+	ReasonActionNotRead    = "action_not_read"
 	ReasonArgumentDiffers  = "argument_differs"
 	ReasonConditionUnmet   = "condition_unmet"
 	ReasonMissingEntity    = "missing_entity"
@@ -94,7 +97,7 @@ type Alert struct {
 	Attribute string `json:"attribute"`
 	Drift     string `json:"drift_type"`
 	// Before is the value that was read and does not hold, the latest of several, After
-	// the value now, both as shown: "$40,000". Before is "not seen" where the attribute was
+	// the value now, both as shown: "$40,000"; of a set After is what came and what went: "Yacht came; Lamp went". Before is "not seen" where the attribute was
 	// not read, and "not known" where it is not known what the plan cost.
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -165,11 +168,16 @@ func failOf(e entity.Canonical, reason, format string, args ...any) Failure {
 // recommend gives the advice of an alert about an attribute with the present value now.
 func recommend(attribute string, now entity.Value, typ, value, before, after string) string {
 	subject, before, after := oneLine(typ+" "+value), oneLine(before), oneLine(after)
+	_, isSet := entity.ElementOf(typ)
 	switch {
+	case isSet:
+		return fmt.Sprintf("Look at what is new or gone in %s (%s). If the plan is still right with that, make the same call again; else plan anew, and ask for approval of the new plan.", oneLine(value), after)
 	case isFalse(attribute, now):
 		return fmt.Sprintf("Replace %s with one that is available, or leave it out, and ask for approval of the new plan.", subject)
 	case now.Kind() == entity.KindMoney:
 		return fmt.Sprintf("Plan again with %s at %s instead of %s, check that the total still fits the budget, and ask for approval of the new plan.", subject, after, before)
+	case now.Kind() == entity.KindSet:
+		return fmt.Sprintf("Read %s again (%s), plan with what it holds now, and ask for approval of the new plan.", subject, after)
 	case attribute == "status":
 		return fmt.Sprintf("Find out why the status of %s is %s before anything is built on it, and ask for approval of the new plan.", subject, after)
 	default:

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
+
 	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"strings"
@@ -255,6 +257,12 @@ func (g *Guard) Find(ctx context.Context, s record.Session, confirmationID strin
 // approve makes the check an approval depends on and records what follows from it.
 func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans Answer) (_ Outcome, err error) {
 	a := out.Approval
+	if g.policy.shares(a.Tool) {
+		// Else two requests that are approved at the same time would each count the other, and both be refused.
+		sharing := &g.sharing[maphash.Comparable(g.seed, a.Session)%uint64(len(g.sharing))]
+		sharing.Lock()
+		defer sharing.Unlock()
+	}
 	if out.Report, err = g.checkApproval(ctx, a); err != nil {
 		out.Reason = CodeClock
 		return out, err
@@ -445,7 +453,7 @@ func (g *Guard) prepare(a Approval, t *Transition, r *Report) error {
 	if r == nil {
 		return nil
 	}
-	t.Set.Verdict, t.Check = r.Verdict().String(), r.ID()
+	t.Set.Verdict, t.Check, t.Set.Costs = r.Verdict().String(), r.ID(), r.taken
 	if t.Set.Report, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("safety: encoding the report of approval %s: %w", a.ID, err)
 	}

@@ -117,8 +117,10 @@ type Approval struct {
 	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
 	// of [Guard.Ask] has them: a [Ledger] does not store them.
 	Costs []Cost
-	// Same is the state that the last request for the same call of the same agent came to, and when, if it
-	// was let run. Only the result of [Guard.Ask] has it.
+	// NotChecked names the arguments that nothing reads, as "options.ship.to". Only the result of [Guard.Ask] has it.
+	NotChecked []string
+	// Same is the last step of the last request for the same call of the same agent, if it was let run.
+	// Only the result of [Guard.Ask] has it.
 	Same Step
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
@@ -203,6 +205,7 @@ func (a Approval) Clone() Approval {
 		a.Needs[key] = maps.Clone(needs)
 	}
 	a.Costs = slices.Clone(a.Costs)
+	a.NotChecked = slices.Clone(a.NotChecked)
 	a.Gaps = slices.Clone(a.Gaps)
 	a.Receipt.Notes = slices.Clone(a.Receipt.Notes)
 	a.Difference = a.Difference.clone()
@@ -217,18 +220,20 @@ func (a Approval) Clone() Approval {
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
 //	  "requested_at", "expires_at": RFC 3339,
 //	  "requester": {"name", "authenticated": bool},
+//	  "not_checked": [text], the arguments that nothing reads, absent where there is none,
 //	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
-//	  "costs": [{"budget_type", "budget", "limit", "seen"}], see [Cost], absent where there is none,
+//	  "costs": [{"budget_type", "budget", "limit", "seen", "others"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
 //	  "notes": [text], absent where there is none,
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
 //	    "age"}]}, absent where there is none,
 //	  "replaces": id, "difference": see [Difference], absent where it replaces none
-//	  "same": {"state", "at": RFC 3339}, see [Approval.Same], absent where there is none
+//	  "same": {"state", "at": RFC 3339, "untold": true, absent if the agent was told}, see [Approval.Same],
+//	    absent where there is none
 //	}
 //
 // Ages are those at the time of the request. Warnings name the reasons for which the check will
@@ -240,6 +245,9 @@ func (a Approval) Shown() map[string]any {
 		attributes := make(map[string]any, len(e.Attributes))
 		for name, v := range e.Attributes {
 			attributes[name] = show(name, v)
+		}
+		for _, name := range e.Absent {
+			attributes[name] = notThere
 		}
 		entry := map[string]any{
 			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
@@ -284,6 +292,9 @@ func (a Approval) Shown() map[string]any {
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
 		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
 	}
+	if len(a.NotChecked) > 0 {
+		out["not_checked"] = shownNotChecked(a.NotChecked)
+	}
 	if len(a.Surroundings.Shown) > 0 {
 		out["state"] = a.Surroundings.shown()
 	}
@@ -301,7 +312,11 @@ func (a Approval) Shown() map[string]any {
 		out["not_chosen"] = shownNotChosen(a.NotChosen, a.RequestedAt)
 	}
 	if a.Same.To != "" {
-		out["same"] = map[string]any{"state": string(a.Same.To), "at": stamp(a.Same.At)}
+		same := map[string]any{"state": string(a.Same.To), "at": stamp(a.Same.At)}
+		if a.Same.untold() {
+			same["untold"] = true
+		}
+		out["same"] = same
 	}
 	if a.Replaces != "" {
 		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()

@@ -104,7 +104,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		}
 	}
 	required := g.policy.required(snap.Entities, r.DecisionNode)
-	q := inquiry{record: snap, recorded: true}
+	q := inquiry{session: r.Session, record: snap, recorded: true}
 	q.acts(r.Tool, d)
 	now, err := g.now()
 	if err != nil {
@@ -135,7 +135,11 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	for _, e := range required {
 		q.require(e, entity.Canonical{}, false)
 	}
-	costs := q.costs(g.policy)
+	q.started = now
+	if err := g.besides(ctx, &q, a.ID); err != nil {
+		return a, fmt.Errorf("safety: %w", err)
+	}
+	costs, notChecked := q.costs(g.policy), q.notRead(g.policy)
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
@@ -148,7 +152,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Costs = costs
+	a.Costs, a.NotChecked = costs, notChecked
 	if !r.Chained {
 		return a, nil
 	}

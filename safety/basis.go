@@ -74,12 +74,17 @@ type attribute struct {
 	rule   rule
 	values []entity.Value
 	demand demand
+	// enough says that a budget holds what is left, whatever it was.
+	enough bool
 }
 
 // covers reports whether now counts as unchanged: with a condition if it meets that, without
 // one as the rule says. A value that is as it was read has not changed, even if it does not
 // meet the condition: then the reading fails the check. Values of one kind are expected.
 func (a attribute) covers(seen, now entity.Value) bool {
+	if a.enough {
+		return true
+	}
 	if a.demand.phrase != "" {
 		return seen.Equal(now) || a.demand.met(now)
 	}
@@ -87,9 +92,9 @@ func (a attribute) covers(seen, now entity.Value) bool {
 }
 
 // unlike reports whether two values cannot be compared. A condition with an order needs
-// amounts of one currency.
+// amounts of one currency, as does a limit that has to be enough.
 func (a attribute) unlike(seen, now entity.Value) bool {
-	return unlike(seen, now) || a.rule.condition.operator.ordered() && seen.Currency() != now.Currency()
+	return unlike(seen, now) || (a.enough || a.rule.condition.operator.ordered()) && seen.Currency() != now.Currency()
 }
 
 // doubt says, after sep, that the i-th value and another cannot both be true; "" if they
@@ -142,7 +147,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		a := attribute{name: name, rule: b.rule(e.Type, name)}
+		a := attribute{name: name, rule: b.rule(e.Type, name), enough: q.enough(b, e, name)}
 		values, read := readings(e, name)
 		was, known := e.Attributes[name]
 		a.values = values

@@ -244,6 +244,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 // made returns a new guard of the configuration as it is now.
 func (b *bench) made() *safety.Guard {
 	b.t.Helper()
+	b.cfg.Policy.Tools = actsOnNothing(b.cfg.Policy.Tools)
 	g, err := safety.NewGuard(b.cfg)
 	if err != nil {
 		b.t.Fatal(err)
@@ -254,6 +255,22 @@ func (b *bench) made() *safety.Guard {
 		b.reports = append(b.reports, r)
 	})
 	return g
+}
+
+// actsOnNothing returns settings by which the calls of the tests need not name anything, where those that are given do
+// not say more.
+func actsOnNothing(given map[string]config.ToolSettings) map[string]config.ToolSettings {
+	out := maps.Clone(given)
+	if len(out) == 0 {
+		out = config.Tools("provision_campaign", "buy")
+	}
+	for name, s := range out {
+		if s.ActsOn == "" {
+			s.ActsOn = config.ActsOnNothing
+		}
+		out[name] = s
+	}
+	return out
 }
 
 func (b *bench) request() safety.Request {

@@ -28,8 +28,9 @@ const BudgetExceeded = "budget_exceeded"
 // often as the action names it. With a quantity it may be named once, because only one quantity is
 // known: that of the action, else the one that was read. The budget is the one in the arguments of
 // the action, or else the only one that is required, with its amount as it was read and approved. An
-// amount that is only claimed is no limit, unless the policy lets the unseen pass. The arithmetic is
-// exact.
+// amount that is only claimed is no limit, unless the policy lets the unseen pass. With Enough the amount is the
+// smallest of all that were read and the present one. With Across other requests take from it. The
+// arithmetic is exact.
 type budget config.Budget
 
 // appliesTo reports whether the rule is for the calls of a tool. A check without a request falls
@@ -95,6 +96,11 @@ func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Al
 	if why := q.record.Unnamed[b.Cost.Type]; b.Everything && why != "" {
 		return cost, nil, fmt.Errorf("a %s has no name that can be read, so its %s is not in the sum: %s", b.Cost.Type, b.Cost.Attribute, why)
 	}
+	left, unknown := q.left(b, owner, limit, found)
+	if b.Enough && unknown == nil {
+		limit = b.smallest(owner, limit, left)
+		cost.Limit = limit.String()
+	}
 	now, err := b.sum(q.targets, q.decision.Node, func(i int) (entity.Value, error) {
 		price := found[i].result.Now[b.Cost.Attribute]
 		if !found[i].read || price.IsZero() {
@@ -102,28 +108,48 @@ func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Al
 		}
 		return price, nil
 	})
-	switch {
+	after, tooLong := now.value()
+	others, besideErr := q.beside(b, owner, left)
+	cost.Others = others.String()
+	if b.Across == config.AcrossSession {
+		taken := LimitCost{Limit: b.limitKey(owner), Left: left, Cost: before}
+		if err == nil && tooLong == nil {
+			taken.Cost = after
+		}
+		q.taken = append(q.taken, taken)
+	}
+	switch err = cmp.Or(err, besideErr); {
+	case err == nil && b.Enough && unknown != nil:
+		return cost, nil, unknown
 	case err != nil:
 		return cost, nil, err
 	case now.total == nil:
 		return cost, nil, q.nothingBought(b)
 	case !now.like(limit):
 		return cost, nil, fmt.Errorf("the plan costs a %s, the budget is a %s", now.unit(), kindOf(limit))
+	case !others.IsZero() && !now.like(others):
+		return cost, nil, fmt.Errorf("the plan costs a %s, other requests cost a %s", now.unit(), kindOf(others))
 	}
-	after, err := now.value()
 	cost.Now = after.String()
-	if most, _ := limit.Rat(); now.total.Cmp(most) <= 0 {
+	room, _ := limit.Rat()
+	if taken, isNumber := others.Rat(); isNumber {
+		room.Sub(room, taken)
+	}
+	if now.total.Cmp(room) <= 0 {
 		return cost, nil, nil
 	}
-	if err != nil {
-		return cost, nil, err
+	if tooLong != nil {
+		return cost, nil, tooLong
 	}
 	cost.Exceeded = true
+	advice := fmt.Sprintf("costs no more than %s (%s)", limit, oneLine(owner.Type+" "+owner.Value))
+	if !others.IsZero() {
+		advice = fmt.Sprintf("costs, with the %s of other requests, no more than %s (%s)", others, limit, oneLine(owner.Type+" "+owner.Value))
+	}
 	return cost, &Alert{
 		EntityType: owner.Type, Entity: owner.Value, Attribute: "cost", Drift: BudgetExceeded,
 		Before: cmp.Or(cost.Seen, "not known"), After: cost.Now, ChangePercent: changePercent(before, after), Severity: *b.Severity, Effect: config.EffectBlock,
-		Recommendation: fmt.Sprintf("Change the plan so that it costs no more than %s (%s), and ask for approval of the new plan.",
-			limit, oneLine(owner.Type+" "+owner.Value)),
+		Recommendation: "Change the plan so that it " + advice + ", and ask for approval of the new plan.",
 	}, nil
 }
 

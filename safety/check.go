@@ -74,6 +74,8 @@ type inquiry struct {
 	recorded      bool                // it could be read
 	arguments     func() (any, error) // those of the action, decoded once
 	seen          []entity.Canonical  // what has to be unchanged since the request
+	others        []Approval          // of the session, which take from limits that requests share
+	taken         []LimitCost         // what the action takes from such limits
 	targets       []target            // targets, and the entities that were not seen then
 	failures      []Failure
 	started       time.Time
@@ -97,6 +99,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		})
 	}
 	workers.Wait()
+	g.ownEffects(ctx, &q, found)
 
 	r := Report{
 		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
@@ -116,7 +119,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
 	costs, exceeded, unknown := q.checkBudgets(g.policy, found)
-	r.costs = costs
+	r.costs, r.taken = costs, q.taken
 	r.failures = append(r.failures, unknown...)
 	if err := caller.Err(); err != nil {
 		r.failures = append(r.failures, fail(ReasonCanceled, "%v", err))
@@ -143,6 +146,27 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		g.onReport(r)
 	}
 	return r
+}
+
+// ownEffects says in the alerts of a thing that a call of the session which names it ran after it was read. That call
+// releases nothing: who reads what it left can plan with it.
+func (g *Guard) ownEffects(ctx context.Context, q *inquiry, found []examined) {
+	if !slices.ContainsFunc(found, func(x examined) bool { return len(x.alerts) > 0 }) {
+		return
+	}
+	all, _ := list(ctx, g.ledger, Query{Session: q.session}) // without it the alerts stand all the same
+	for i, x := range found {
+		e := q.targets[i].entity
+		for j := range x.alerts {
+			for _, a := range slices.Backward(all) {
+				named := slices.ContainsFunc(a.Entities, func(o entity.Canonical) bool { return o.Key == e.Key && ofAction(o, a.DecisionNode) })
+				if named && a.State == StateExecuted && a.UpdatedAt.After(e.AttributeSeenAt[x.alerts[j].Attribute]) {
+					x.alerts[j].Recommendation += fmt.Sprintf(" Your own %s of %s acted on it.", word(a.Tool), a.UpdatedAt.UTC().Format("15:04 UTC"))
+					break
+				}
+			}
+		}
+	}
 }
 
 // examine checks one entity. It asks the checker even if the entity has failed already: a change is

@@ -221,6 +221,7 @@ func TestEveryReasonIsTested(t *testing.T) {
 		// TestBasis
 		safety.ReasonNotRead: true, safety.ReasonNothingRead: true, safety.ReasonArgumentDiffers: true,
 		safety.ReasonConditionUnmet: true, // TestCondition
+		safety.ReasonActionNotRead:  true, // TestActionNotRead
 		safety.ReasonSourceDown:     true, // TestOverride
 	}
 	for _, f := range failures {

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -66,6 +67,9 @@ func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, 
 	}
 }
 
+// notThere stands for the value of an attribute that may be missing, and was.
+const notThere = "not there"
+
 // lookedFor says where an attribute was looked for, "" where nobody knows.
 func lookedFor(where string) string {
 	if where == "" {
@@ -107,7 +111,12 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 			if name == Exists && shown(e) {
 				before = "true"
 			}
-			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, before, now, nil, "")
+			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, before, show(name, now), now, nil, "")
+		}
+	}
+	for _, name := range e.Absent { // of an answer without it nobody knows whether it could have it
+		if now := answer[name]; !now.IsZero() && !isFalse(name, now) {
+			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, notThere, show(name, now), now, nil, "")
 		}
 	}
 	if compared == 0 && (len(rests.attributes) > 0 || len(rests.failures) == 0) {
@@ -134,7 +143,8 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value,
 	}
 	if moved >= 0 {
 		seen := a.values[moved]
-		x.alert(e, a, show(a.name, seen), now, changePercent(seen, now), a.doubt(moved, " "))
+		before, after := showMove(a.name, seen, now)
+		x.alert(e, a, before, after, now, changePercent(seen, now), a.doubt(moved, " "))
 	}
 	if odd >= 0 {
 		return 0
@@ -142,8 +152,7 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value,
 	return 1
 }
 
-func (x *examined) alert(e entity.Canonical, a attribute, before string, now entity.Value, percent *float64, doubt string) {
-	after := show(a.name, now)
+func (x *examined) alert(e entity.Canonical, a attribute, before, after string, now entity.Value, percent *float64, doubt string) {
 	recommendation := recommend(a.name, now, e.Type, e.Value, before, after)
 	if a.demand.phrase != "" && !isFalse(a.name, now) {
 		recommendation = recommendMeeting(a.name, e.Type, e.Value, after, a.demand.phrase)
@@ -201,6 +210,24 @@ func show(name string, v entity.Value) string {
 	default:
 		return "unavailable"
 	}
+}
+
+// showMove displays a change: of a set, what came and what went.
+func showMove(name string, seen, now entity.Value) (before, after string) {
+	if seen.Kind() != entity.KindSet || now.Kind() != entity.KindSet {
+		return show(name, seen), show(name, now)
+	}
+	var moved []string
+	came, went := moves(seen, now)
+	for _, m := range [...]struct {
+		verb string
+		list []string
+	}{{"came", came}, {"went", went}} {
+		if len(m.list) > 0 {
+			moved = append(moved, strings.Join(m.list, ", ")+" "+m.verb)
+		}
+	}
+	return show(name, seen), strings.Join(moved, "; ")
 }
 
 func kindOf(v entity.Value) string {

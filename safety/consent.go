@@ -23,6 +23,9 @@ type Consent struct {
 	// empty for a consent after a safe check.
 	Override  string   `json:"override,omitempty"`
 	Unchecked []string `json:"unchecked,omitempty"`
+	// Costs are what the call takes from limits that the requests of a session share, by the last check since the
+	// consent. The last consent has them.
+	Costs []LimitCost `json:"costs,omitempty"`
 }
 
 // with returns the consents with one more. A person counts once: a later consent takes the place of
@@ -67,7 +70,7 @@ func (a Approval) decided(c Consent) bool {
 func cloneConsents(consents []Consent) []Consent {
 	out := slices.Clone(consents)
 	for i := range out {
-		out[i].Unchecked = slices.Clone(out[i].Unchecked)
+		out[i].Unchecked, out[i].Costs = slices.Clone(out[i].Unchecked), slices.Clone(out[i].Costs)
 	}
 	return out
 }

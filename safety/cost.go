@@ -20,13 +20,16 @@ type Cost struct {
 	// if it is not known which one counts.
 	BudgetType string `json:"budget_type"`
 	Budget     string `json:"budget,omitempty"`
-	// Limit is the amount of the budget at the time of the request.
+	// Limit is the amount of the budget at the time of the request. Where a smaller one is enough, it is the smallest that
+	// was read, or the present one if that is less.
 	Limit string `json:"limit,omitempty"`
 	// Seen is the cost with the values that were read for the request, and Now the cost with the
 	// answers of the check. Now is "" before a check.
 	Seen string `json:"seen,omitempty"`
 	Now  string `json:"now,omitempty"`
-	// Exceeded says that Now is more than Limit. The check then has an alert that says so too.
+	// Others is what other requests of the session take from the budget. It is "" for nothing.
+	Others string `json:"others,omitempty"`
+	// Exceeded says that Now, with Others, is more than Limit. The check then has an alert that says so too.
 	Exceeded bool `json:"exceeded,omitempty"`
 }
 
@@ -45,7 +48,10 @@ func (q *inquiry) costs(p rulebook) []Cost {
 			continue
 		}
 		owner, limit, _ := q.limit(p, b)
-		out = append(out, b.cost(owner, limit, q.seenCost(b)))
+		c := b.cost(owner, limit, q.seenCost(b))
+		others, _ := q.beside(b, owner, limit)
+		c.Others = others.String()
+		out = append(out, c)
 	}
 	return out
 }
@@ -55,7 +61,7 @@ func (a Approval) shownCosts() []any {
 	out := make([]any, len(a.Costs))
 	for i, c := range a.Costs {
 		entry := map[string]any{"budget_type": c.BudgetType}
-		for name, text := range map[string]string{"budget": c.Budget, "limit": c.Limit, "seen": c.Seen} {
+		for name, text := range map[string]string{"budget": c.Budget, "limit": c.Limit, "seen": c.Seen, "others": c.Others} {
 			if text != "" {
 				entry[name] = text
 			}
@@ -70,7 +76,11 @@ func (a Approval) costHint() string {
 	known := slices.DeleteFunc(slices.Clone(a.Costs), func(c Cost) bool { return c.Seen == "" || c.Limit == "" })
 	items := make([]string, len(known))
 	for i, c := range known {
-		items[i] = text.Clip(c.Seen, maxWord) + " of " + word(c.BudgetType) + " " + text.Clip(c.Limit, maxWord)
+		beside := ""
+		if c.Others != "" {
+			beside = ", and " + text.Clip(c.Others, maxWord) + " of other requests,"
+		}
+		items[i] = text.Clip(c.Seen, maxWord) + beside + " of " + word(c.BudgetType) + " " + text.Clip(c.Limit, maxWord)
 	}
 	return listed(hintCost+" ", items, len(items), maxCostHint)
 }

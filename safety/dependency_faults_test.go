@@ -107,8 +107,8 @@ func purpose(q safety.Query) string {
 	return "List"
 }
 
-// List is a call with the name of its purpose. What a fault changes is the one approval that is looked
-// for; all that are listed for a call are the last of them.
+// List is a call with the name of its purpose. A fault changes the one approval that is looked
+// for, or the last of those that are listed for a call.
 func (f faulty) List(ctx context.Context, q safety.Query) ([]safety.Approval, error) {
 	name := purpose(q)
 	if name == "List" {

@@ -150,7 +150,8 @@ func attributeDifferences(was, now entity.Canonical) (out []ValueDifference) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if before, after := was.Attributes[name], now.Attributes[name]; before != after {
-			out = append(out, ValueDifference{Name: name, Was: shownValue(show(name, before)), Now: shownValue(show(name, after))})
+			was, now := showMove(name, before, after)
+			out = append(out, ValueDifference{Name: name, Was: shownValue(was), Now: shownValue(now)})
 		}
 	}
 	return out

@@ -24,6 +24,9 @@ func Fingerprint(entities []entity.Canonical) string {
 		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 			fields = append(fields, name, e.Attributes[name].Canonical())
 		}
+		if len(e.Absent) > 0 {
+			fields = append(append(fields, notThere), e.Absent...)
+		}
 		sums = append(sums, digest(fields...))
 	}
 	slices.Sort(sums)
@@ -47,7 +50,7 @@ func digest(fields ...string) string {
 func cloneEntity(e entity.Canonical) entity.Canonical {
 	e.Attributes = maps.Clone(e.Attributes)
 	e.AttributeSeenAt = maps.Clone(e.AttributeSeenAt)
-	e.Sources = slices.Clone(e.Sources)
+	e.Sources, e.Absent = slices.Clone(e.Sources), slices.Clone(e.Absent)
 	e.Seen = slices.Clone(e.Seen)
 	for i := range e.Seen {
 		e.Seen[i].Attributes = maps.Clone(e.Seen[i].Attributes)

@@ -9,7 +9,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -60,8 +62,8 @@ type GuardConfig struct {
 	// Checkers has the checker of each entity type. An entity of a type without
 	// one fails its check.
 	Checkers map[string]Checker
-	// Policy says what counts as a change, and what has to be checked. What it leaves out has its
-	// default, and so has the zero Policy.
+	// Policy says what counts as a change, and what has to be checked. A key that it leaves out has
+	// its default. So the zero Policy is all defaults.
 	Policy config.Guard
 	// Identity says who asks and who answers. It is optional. Without one, the requester is the
 	// user of the session, and nothing authenticates them. With one, an answer without an
@@ -89,6 +91,10 @@ type Guard struct {
 	clock      func() time.Time
 	// parallel is how many entities are checked at a time.
 	parallel int
+	// sharing has a lock for the sessions with a hash, by seed: one answer at a time is checked whose call shares a
+	// limit with others.
+	sharing [32]sync.Mutex
+	seed    maphash.Seed
 	// onReport hears of every report before anything follows from it. Tests set it.
 	onReport func(Report)
 }
@@ -116,6 +122,7 @@ func NewGuard(cfg GuardConfig) (*Guard, error) {
 	g := &Guard{
 		ledger: cfg.Ledger, evidence: cfg.Evidence, checkers: maps.Clone(cfg.Checkers),
 		policy: policy, identity: cfg.Identity, authorizer: cfg.Authorizer, clock: cfg.Now, parallel: parallel,
+		seed: maphash.MakeSeed(),
 	}
 	if g.clock == nil {
 		g.clock = time.Now

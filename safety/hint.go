@@ -22,28 +22,30 @@ const maxHinted = 5
 
 // Bounds of [Approval.Hint], in bytes.
 const (
-	maxHint          = 1600
-	maxReplacesHint  = 230
-	maxRestsHint     = 350
-	maxCostHint      = 150
-	maxNotSeenHint   = 250
-	maxNotMetHint    = 200
-	maxNotChosenHint = 150
-	maxEntityHint    = 150
-	maxWord          = 40
+	maxHint           = 1600
+	maxReplacesHint   = 230
+	maxRestsHint      = 350
+	maxCostHint       = 150
+	maxNotSeenHint    = 250
+	maxNotMetHint     = 200
+	maxNotChosenHint  = 150
+	maxNotCheckedHint = 200
+	maxEntityHint     = 150
+	maxWord           = 40
 )
 
 // The beginnings of the sentences of a hint.
 const (
-	hintSame      = "The same call"
-	hintReplaces  = "Replaces the request of"
-	hintRests     = "Rests on"
-	hintCost      = "Planned cost:"
-	hintNotSeen   = "Not seen:"
-	hintNotMet    = "Not met:"
-	hintNotChosen = "Not chosen:"
-	hintApprovers = "Approvers needed:"
-	hintRequester = "Requester:"
+	hintSame       = "The same call"
+	hintReplaces   = "Replaces the request of"
+	hintRests      = "Rests on"
+	hintCost       = "Planned cost:"
+	hintNotSeen    = "Not seen:"
+	hintNotMet     = "Not met:"
+	hintNotChosen  = "Not chosen:"
+	hintNotChecked = "Not checked:"
+	hintApprovers  = "Approvers needed:"
+	hintRequester  = "Requester:"
 )
 
 // Hint returns the request as a text that stands alone in any client, in one line of at most 1,600
@@ -53,7 +55,8 @@ const (
 //
 // own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
-//   - "The same call": that an equal call of the session ran, and when.
+//   - "Not checked:": arguments that no rule and no condition reads.
+//   - "The same call": that an equal call of the session ran, and when; and that the agent was not told.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
 //   - "Rests on": up to five things: the shown keys of the state, and entities that results showed. Those that the action names come
 //     first. A condition stands in brackets behind its value. An age stands behind an entity
@@ -71,7 +74,7 @@ const (
 // A value that is not one plain word stands in quotes. So does own if it has the beginning of one
 // of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
+	rest := sentences(a.notCheckedHint(), a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -95,7 +98,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
-	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintApprovers, hintRequester}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintNotChecked, hintApprovers, hintRequester}, func(begin string) bool {
 		return strings.Contains(own, letters(begin))
 	})
 }
@@ -125,8 +128,11 @@ func (a Approval) restsHint() string {
 	return listed(hintRests+" ", items, before+len(entities), maxRestsHint)
 }
 
-// rank puts first what the action names.
+// rank puts first what the action names, and sets last: they mostly hold what stands before them.
 func (a Approval) rank(e entity.Canonical) int {
+	if _, isSet := entity.ElementOf(e.Type); isSet {
+		return 2
+	}
 	if ofAction(e, a.DecisionNode) {
 		return 0
 	}
@@ -136,6 +142,10 @@ func (a Approval) rank(e entity.Canonical) int {
 // entityHint names an entity with the values that were read: "Cluster eu-west 64 free (2 min old)".
 func (a Approval) entityHint(e entity.Canonical) string {
 	text, sep := word(e.Type)+" "+word(e.Value), " "
+	of, isSet := entity.ElementOf(e.Type)
+	if isSet {
+		text = word(of) + " in " + word(e.Value) + ":"
+	}
 	var seen time.Time // the oldest of what is shown
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		if values, _ := readings(e, name); len(values) == 0 {
@@ -145,6 +155,9 @@ func (a Approval) entityHint(e entity.Canonical) string {
 			seen = at
 		}
 		said := attributeHint(name, e.Attributes[name])
+		if isSet {
+			said = setHint(e.Attributes[name])
+		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
 			said = strings.TrimSpace(said + " [" + clause(need.Condition) + "]")
 		}
@@ -177,12 +190,27 @@ func attributeHint(name string, v entity.Value) string {
 		return word(name)
 	case isBool:
 		return "not " + word(name)
+	case v.Kind() == entity.KindSet && len(v.Elements()) == 0:
+		return "no " + word(name)
 	case v.Kind() == entity.KindText:
 		return word(v.String())
 	case v.Kind() == entity.KindNumber:
 		return word(v.String()) + " " + word(name)
 	}
 	return word(name) + " " + text.Clip(v.String(), maxWord)
+}
+
+// setHint names the elements of a set: "only INC-1".
+func setHint(v entity.Value) string {
+	names := v.Elements()
+	if len(names) == 0 {
+		return "none"
+	}
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = word(name)
+	}
+	return "only " + firstOf(shown, len(shown))
 }
 
 // ageHint says roughly how long a time is, from one minute on.
@@ -323,7 +351,11 @@ func (a Approval) sameHint() string {
 	case StateFailed:
 		came = "failed"
 	}
-	return hintSame + " " + came + " at " + a.clockHint(a.Same.At) + "."
+	said := hintSame + " " + came + " at " + a.clockHint(a.Same.At)
+	if a.Same.untold() {
+		said += "; the agent was not told"
+	}
+	return said + "."
 }
 
 // hint says how a value differs: "price $40,000 → $52,000".

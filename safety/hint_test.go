@@ -113,6 +113,8 @@ func TestHint(t *testing.T) {
 		{"nothing was seen", "Buy", safety.Approval{}, "Buy. Not seen: anything that it rests on, a part of the session, whose record is incomplete. It cannot be approved."},
 		{"gaps", "Buy", with(resting, func(a *safety.Approval) { a.Gaps = []string{"2 rows were lost"} }),
 			"Buy. Rests on Version v1.9.0 passed. Not seen: a part of the session, whose record is incomplete. It cannot be approved."},
+		{"sets", "Check out", complete(thing("Cart", "c", values{"items": entity.Set("Desk", "Chair")}), thing("Service", "billing", values{"incidents": entity.Set()})),
+			"Check out. Rests on Cart c items [Chair, Desk], Service billing no incidents."},
 		{"claims", "Buy", complete(claimed("Cluster", "eu-east", values{"free": number(1)}), version),
 			"Buy. Rests on Version v1.9.0 passed. Not seen: Cluster eu-east."},
 		{"many claims", "Buy", complete(many(7, func(value string) entity.Canonical { return claimed("C", value, nil) })...), "Buy. Not seen: C 0, C 1, C 2, C 3, C 4, and 2 more."},

@@ -168,6 +168,8 @@ type Update struct {
 	// Verdict and Report belong to the last check.
 	Verdict string
 	Report  []byte
+	// Costs become those of the last consent. See [Consent.Costs].
+	Costs []LimitCost
 }
 
 // Transition is one change of an approval's state. Everything it requires is
@@ -259,6 +261,9 @@ func (t Transition) apply(a Approval) (Approval, error) {
 		if was == StatePending && !a.decided(c) {
 			a.State, decider = StatePending, ""
 		}
+	}
+	if n := len(a.Consents); n > 0 && t.Set.Costs != nil {
+		a.Consents[n-1].Costs = slices.Clone(t.Set.Costs)
 	}
 	if a.Approver == "" && decider != "" {
 		a.Approver, a.DecidedAt = decider, a.UpdatedAt

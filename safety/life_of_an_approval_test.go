@@ -29,8 +29,8 @@ func TestLifecycle(t *testing.T) {
 		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1",
 		ArgsDigest: a.ArgsDigest, Args: []byte(`{"campaign":"summer","total":200000}`),
 		Entities: []entity.Canonical{yahoo, strava, budget}, Fingerprint: safety.Fingerprint([]entity.Canonical{budget, strava, yahoo}),
-		PolicyVersion: safety.VersionOf(config.Guard{}), Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
-		Requester: "ana", Approvers: 1, RequestedAt: epoch, ExpiresAt: epoch.Add(7 * 24 * time.Hour), State: safety.StatePending, UpdatedAt: epoch,
+		PolicyVersion: safety.VersionOf(config.Guard{Tools: actsOnNothing(nil)}), Receipt: record.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
+		Requester: "ana", Approvers: 1, NotChecked: []string{"campaign", "total"}, RequestedAt: epoch, ExpiresAt: epoch.Add(7 * 24 * time.Hour), State: safety.StatePending, UpdatedAt: epoch,
 	}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Errorf("Ask (-want +got):\n%s", diff)
@@ -189,7 +189,7 @@ func TestShown(t *testing.T) {
 	want := map[string]any{
 		"approval_id": a.ID, "tool": "provision_campaign", "agent": "media_planner", "args_digest": a.ArgsDigest, "fingerprint": a.Fingerprint,
 		"requested_at": "2026-01-19T11:00:13Z", "expires_at": "2026-01-26T11:00:13Z",
-		"requester": map[string]any{"name": "ana", "authenticated": false}, "approvers": 1,
+		"requester": map[string]any{"name": "ana", "authenticated": false}, "approvers": 1, "not_checked": []any{"campaign", "total"},
 		"entities": []any{map[string]any{
 			"type": "Product", "value": "Strava Sponsored Routes", "confidence": 0.95, "seen_at": "2026-01-19T11:00:03Z", "age": "10s",
 			"attributes": map[string]any{"price": "$40,000", "availability": "available"},

@@ -227,8 +227,8 @@ func (b *bench) approvedAnyway() {
 	}
 }
 
-// A confirmation may be attached again, and none to what has another. What has no name never gets
-// to the ledger. A conflict is none only if the ledger says that this approval has this confirmation.
+// A confirmation may be attached again, and none to what has another. A call without an id or a confirmation never
+// gets to the ledger. A conflict is none only if the ledger says that this approval has this confirmation.
 func TestAttach(t *testing.T) {
 	b := newBench(t, nil, strava)
 	a := b.ask()

@@ -312,6 +312,8 @@ func (p *Permit) Untold() {
 // untoldNote begins the note of an effect whose result nobody took.
 const untoldNote = "it ran; the agent was not told"
 
+func (s Step) untold() bool { return strings.HasPrefix(s.Note, untoldNote) }
+
 // Done records how the effect ended: executed if effect is nil, else failed, with its
 // text in the history. It is for after a successful Consume, once; after an error it
 // may be called again. It is recorded even if ctx has ended.

@@ -110,11 +110,14 @@ func (b rulebook) lasts(results []EntityResult) time.Duration {
 }
 
 // settings returns what the entries of [config.Guard.Tools] together say of who approves the calls of a
-// tool.
+// tool, and of arguments that no rule reads.
 func (b rulebook) settings(tool string) config.ToolSettings {
 	sum := config.ToolSettings{Approvers: 1}
 	for i, s := range config.Matching(b.Tools, tool) {
 		sum.Approvers = max(sum.Approvers, s.Approvers)
+		if s.Arguments == config.ArgumentsStrict {
+			sum.Arguments = s.Arguments
+		}
 		if i == 0 {
 			sum.Override = slices.Clone(s.Override)
 			continue
@@ -126,8 +129,8 @@ func (b rulebook) settings(tool string) config.ToolSettings {
 
 // normal returns the guard in a form that all guards with the same meaning share. Mode, Unguarded, and
 // the names of Tools and Inputs are not part of it: by them the gate chooses the calls that are decided
-// about. What they say of people is. State is not, which the gate compares by itself. Nor is
-// SelfApproval: who may approve is up to the process that gets the answer, as its Authorizer is.
+// about. Their Approvers, Override, ActsOn and Arguments are part of it. State is not: the gate compares it by itself.
+// SelfApproval is not: the process that gets the answer says who may approve, as its Authorizer does.
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
 	g.Mode, g.Unguarded, g.SelfApproval, g.EffectTimeout = "", "", false, 0
@@ -158,8 +161,14 @@ func (b rulebook) normal() config.Guard {
 			people[i] = identity(who)
 		}
 		slices.Sort(people)
-		if t.Approvers > 1 || len(people) > 0 {
-			g.Tools[pattern] = config.ToolSettings{Approvers: t.Approvers, Override: people}
+		if t.ActsOn == config.ActsOnThings {
+			t.ActsOn = ""
+		}
+		if t.Arguments == config.ArgumentsShown {
+			t.Arguments = ""
+		}
+		if t.Approvers > 1 || len(people) > 0 || t.ActsOn != "" || t.Arguments != "" {
+			g.Tools[pattern] = config.ToolSettings{Approvers: t.Approvers, Override: people, ActsOn: t.ActsOn, Arguments: t.Arguments}
 		}
 	}
 	maps.DeleteFunc(g.Inputs, func(_ string, in config.InputSettings) bool { return in.Approvers <= 1 })

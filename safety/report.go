@@ -65,6 +65,7 @@ type Report struct {
 	failures    []Failure
 	notChosen   entity.NotChosen
 	costs       []Cost
+	taken       []LimitCost
 	// preconditions are the revisions for an effect after this check.
 	preconditions []Precondition
 	drifted       []entity.Entity
@@ -321,7 +322,7 @@ func (r Report) askedBy() *requester {
 //	    "condition": text, absent where there is none, "change_percent", "severity", "effect": "block", "recommendation"}],
 //	  "warnings": [as alerts, with "effect": "warn"],
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
-//	  "costs": [{"budget_type", "budget", "limit", "seen", "now", "exceeded": bool}], see [Cost];
+//	  "costs": [{"budget_type", "budget", "limit", "seen", "now", "others", "exceeded": bool}], see [Cost];
 //	    what is not known is absent, and so is the list where no budget rule applies,
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "seen": {name: value},
 //	    "seen_at"}]}, absent where there is none

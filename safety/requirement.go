@@ -28,7 +28,8 @@ func (b rulebook) requires(e entity.Canonical, action bool) bool {
 	case config.RequireNamed:
 		return action
 	case config.RequireListed:
-		return action || slices.Contains(b.Listed, e.Type)
+		of, isSet := entity.ElementOf(e.Type)
+		return action || slices.Contains(b.Listed, e.Type) || isSet && slices.Contains(b.Listed, of)
 	default:
 		return true
 	}

@@ -4,7 +4,9 @@
 package safety
 
 import (
+	"maps"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -34,6 +36,10 @@ func (r rule) covers(seen, now entity.Value) bool {
 	if seen.Equal(now) {
 		return true
 	}
+	if seen.Kind() == entity.KindSet {
+		came, went := moves(seen, now)
+		return r.Direction == config.Rise && len(came) == 0 || r.Direction == config.Fall && len(went) == 0
+	}
 	way, ordered := movement(seen, now)
 	switch {
 	case !ordered:
@@ -43,6 +49,22 @@ func (r rule) covers(seen, now entity.Value) bool {
 	default:
 		return tolerates(r.Tolerance, seen, now)
 	}
+}
+
+// moves returns the elements that came to a set and those that went, as shown.
+func moves(seen, now entity.Value) (came, went []string) {
+	count := make(map[string]int)
+	for _, e := range now.Elements() {
+		count[e]++
+	}
+	for _, e := range seen.Elements() {
+		count[e]--
+	}
+	for _, e := range slices.Sorted(maps.Keys(count)) {
+		came = append(came, slices.Repeat([]string{e}, max(0, count[e]))...)
+		went = append(went, slices.Repeat([]string{e}, max(0, -count[e]))...)
+	}
+	return came, went
 }
 
 // movement reports whether a value became more (1) or less (-1); false for values

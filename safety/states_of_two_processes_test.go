@@ -260,7 +260,7 @@ func (x *explorer) policy() config.Guard {
 	p := config.Guard{
 		CheckAge: exploreMaxAge, RequestLifetime: exploreLifetime,
 		SelfApproval: true, // one of the approvers has the name of the requester
-		Tools:        map[string]config.ToolSettings{"buy": {Approvers: x.scenario.needs, Override: []string{"eva", "tom"}}},
+		Tools:        map[string]config.ToolSettings{"buy": {ActsOn: config.ActsOnNothing, Approvers: x.scenario.needs, Override: []string{"eva", "tom"}}},
 	}
 	if x.scenario.condition {
 		p.Types = map[string]config.TypePolicy{"Product": {Drift: map[string]config.Drift{"price": along(atMost, "$.total")}}}

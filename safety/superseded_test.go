@@ -53,14 +53,17 @@ func TestSuperseded(t *testing.T) {
 
 // TestSameCallRan asks for a call that was let run before.
 func TestSameCallRan(t *testing.T) {
+	untold := do(func(b *bench) { b.held.Untold() })
 	for name, tt := range map[string]struct {
 		after      []step
 		hint, ends string
 	}{
-		"permitted": {[]step{isPermitted}, "The same call began at 11:00 UTC.", "it is about to run; do not repeat it"},
-		"executing": {[]step{runs}, "The same call began at 11:00 UTC.", "it began at 2026-01-19T11:00:13Z, and its end is not on record; do not repeat it"},
-		"executed":  {[]step{runs, ends(nil)}, "The same call ran at 11:00 UTC.", "it ran already, at 2026-01-19T11:00:13Z; do not repeat it"},
-		"failed":    {[]step{runs, ends(errors.New("503"))}, "The same call failed at 11:00 UTC.", "it was let run already, and failed at 2026-01-19T11:00:13Z"},
+		"permitted":                            {[]step{isPermitted}, "The same call began at 11:00 UTC.", "it is about to run; do not repeat it"},
+		"executing":                            {[]step{runs}, "The same call began at 11:00 UTC.", "it began at 2026-01-19T11:00:13Z, and its end is not on record; do not repeat it"},
+		"executed":                             {[]step{runs, ends(nil)}, "The same call ran at 11:00 UTC.", "it ran already, at 2026-01-19T11:00:13Z; do not repeat it"},
+		"failed":                               {[]step{runs, ends(errors.New("503"))}, "The same call failed at 11:00 UTC.", "it was let run already, and failed at 2026-01-19T11:00:13Z"},
+		"executed, and the agent was not told": {[]step{runs, untold, ends(nil)}, "The same call ran at 11:00 UTC; the agent was not told.", "it ran already, at 2026-01-19T11:00:13Z; do not repeat it"},
+		"failed, and the agent was not told":   {[]step{runs, untold, ends(errors.New("503"))}, "The same call failed at 11:00 UTC; the agent was not told.", "it was let run already, and failed at 2026-01-19T11:00:13Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava).approved()
@@ -77,13 +80,28 @@ func TestSameCallRan(t *testing.T) {
 			if err != nil || a.Replaces != "" || !strings.Contains(a.Hint("buy"), tt.hint) {
 				t.Errorf("replaces %q, hint %q, error %v", a.Replaces, a.Hint("buy"), err)
 			}
-			want := map[string]any{"state": name, "at": "2026-01-19T11:00:13Z"}
+			state, _, isUntold := strings.Cut(name, ",")
+			again := b.request()
+			again.CallID = "call-3"
+			laterTurn(&again)
+			if _, err := b.with(forgetful{b.ledger}).Ask(t.Context(), again); err == nil || !strings.Contains(err.Error(), "the history of") {
+				t.Errorf("a ledger without a history: %v", err)
+			}
+			want := map[string]any{"state": state, "at": "2026-01-19T11:00:13Z"}
+			if isUntold {
+				want["untold"] = true
+			}
 			if diff := cmp.Diff(want, a.Shown()["same"]); diff != "" {
 				t.Errorf("shown (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
+
+// forgetful is a ledger without histories.
+type forgetful struct{ safety.Ledger }
+
+func (forgetful) History(context.Context, string) ([]safety.Step, error) { return nil, nil }
 
 // TestToolChanged carries a call out by a tool with another declaration.
 func TestToolChanged(t *testing.T) {

@@ -21,6 +21,8 @@ type Surroundings struct {
 	// Unbound counts the keys and artifacts that have no digest, because there were too many of them
 	// or they were too large.
 	Unbound int `json:"unbound,omitempty"`
+	// Watched says that the reads of the call are compared with State and Artifacts.
+	Watched bool `json:"watched,omitempty"`
 }
 
 // clone returns a copy that shares nothing with s.

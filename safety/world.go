@@ -30,6 +30,9 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 
 	q.acts(a.Tool, a.decision())
 	q.requester, q.authenticated = a.Requester, a.RequesterAuthenticated
+	if err := g.besides(ctx, &q, a.ID); err != nil {
+		q.blame(fail(ReasonStore, "%v", err))
+	}
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
@@ -76,6 +79,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 			q.require(e, entity.Canonical{}, true)
 		}
 	}
+	q.blame(q.acting(g.policy)...)
 	return g.inspect(ctx, caller, q), nil
 }
 
@@ -110,7 +114,13 @@ func (g *Guard) begin(s record.Session, approvalID string) (inquiry, error) {
 // acts sets the action that is checked.
 func (q *inquiry) acts(tool string, d record.Decision) {
 	q.tool, q.decision = tool, d
-	q.arguments = sync.OnceValues(func() (any, error) { return text.StrictJSON([]byte(d.Args)) })
+	q.arguments = sync.OnceValues(func() (any, error) {
+		document, err := text.StrictJSON([]byte(d.Args))
+		if err != nil {
+			return nil, err
+		}
+		return text.OpenTexts(document)
+	})
 }
 
 // require adds e to the targets. later has the facts that were recorded about e after the request;

@@ -33,6 +33,7 @@ func (c *approvalCard) write() {
 	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold}, overriddenCell(p))
 	c.paragraph(p.Explanation)
 	c.line()
+	c.fact("Not checked", strings.Join(p.NotChecked, ", "))
 	c.fact("Approval", p.ID)
 	c.fact("Confirmation", p.ConfirmationID)
 	c.fact("Session", fmt.Sprintf("%s of %s in %s", p.Session.ID, p.Session.User, p.Session.App))
@@ -54,6 +55,9 @@ func (c *approvalCard) write() {
 	for _, w := range p.Warnings {
 		c.fact("Warning", w)
 	}
+	for _, n := range p.Notes {
+		c.fact("Note", n)
+	}
 	c.difference()
 	c.entities()
 	c.notChosen()
@@ -68,6 +72,7 @@ func (c *approvalCard) question() {
 	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold})
 	c.paragraph(p.Action)
 	c.line()
+	c.fact("Not checked", strings.Join(p.NotChecked, ", "))
 	c.fact("Approval", p.ID)
 	c.asked()
 	if !p.ExpiresAt.IsZero() {
@@ -77,6 +82,9 @@ func (c *approvalCard) question() {
 	c.arguments()
 	for _, w := range p.Warnings {
 		c.fact("Warning", w)
+	}
+	for _, n := range p.Notes {
+		c.fact("Note", n)
 	}
 	c.difference()
 }
@@ -321,7 +329,7 @@ func (c *approvalCard) decisions() {
 		if w.Confirmed {
 			said = "approved"
 		}
-		if !w.Accepted {
+		if !w.Accepted && (w.Confirmed || w.Refusal != "") {
 			said += ", not taken: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
 		}
 		who := cmp.Or(w.Approver, "nobody that is named")

@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -95,7 +96,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-	if err := j.Import(ctx, read.Rows); err != nil {
+	if err := store.Import(ctx, j, read.Rows); err != nil {
 		return err
 	}
 	stats := j.Stats()

@@ -161,5 +161,8 @@ func rulesTable(t *table, list []ruleFound) {
 		if r.Remark != "" {
 			t.line(cell{r.Rule + ":", bold}, " ", cell{text: r.Remark})
 		}
+		if r.Unrepeated > 0 {
+			t.line(cell{r.Rule + ":", bold}, " ", cell{text: setup.Unrepeated})
+		}
 	}
 }

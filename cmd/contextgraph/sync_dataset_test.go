@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -160,7 +161,7 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close(t.Context())
-	if stored, err := j.Events(t.Context(), mine); err != nil || len(stored) != 2 || stored[1].EventType != record.EntitiesFound {
+	if stored, err := store.Events(t.Context(), j, mine); err != nil || len(stored) != 2 || stored[1].EventType != record.EntitiesFound {
 		t.Errorf("the journal has the rows %+v, %v; want one with what was found", stored, err)
 	}
 	folded, err := graphsync.NewSessions(j, nil).Fold(t.Context(), mine)

@@ -36,7 +36,7 @@ func StoreFound(ctx context.Context, j store.Store, s record.Session, found []en
 	}
 	rows, n, err := foundRows(about, found)
 	if err == nil && n > 0 {
-		err = j.Import(ctx, rows)
+		err = store.Import(ctx, j, rows)
 	}
 	return n, err
 }

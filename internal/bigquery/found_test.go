@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -79,7 +80,7 @@ func TestWhatModelsFound(t *testing.T) {
 	if n := give(named("s1")); n != 0 {
 		t.Errorf("a journal without the rows got %d entities", n)
 	}
-	if err := j.Import(t.Context(), rows); err != nil {
+	if err := store.Import(t.Context(), j, rows); err != nil {
 		t.Fatal(err)
 	}
 	if n := give(named("s2")); n != 0 {
@@ -99,7 +100,7 @@ func TestWhatModelsFound(t *testing.T) {
 	}
 
 	// The journal streams them.
-	if api.events, err = j.Events(t.Context(), named("s1")); err != nil {
+	if api.events, err = store.Events(t.Context(), j, named("s1")); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortStableFunc(api.events, func(a, b record.Event) int { return int(a.Timestamp - b.Timestamp) })

@@ -142,7 +142,7 @@ func (c *caller) run(t *testing.T) int64 {
 	if err := c.cg.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	n, err := cgtest.JournalOf(t, c.cg).Count(t.Context())
+	n, err := cgtest.JournalOf(t, c.cg).LastSeq(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

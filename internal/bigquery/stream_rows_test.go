@@ -19,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -84,7 +85,7 @@ func stream(t *testing.T, cfg config.BigQuery, parts warehouse.Parts, events ...
 	for _, l := range letters {
 		dead[l.EventID] = l.Code + ": " + l.Reason
 	}
-	kept, err := j.Events(t.Context(), events[0].Session())
+	kept, err := store.Events(t.Context(), j, events[0].Session())
 	if err != nil || len(kept) == 0 || string(kept[0].Content) != string(events[0].Content) || string(kept[0].Attributes) != string(events[0].Attributes) {
 		t.Errorf("the journal does not keep its rows: %v", err)
 	}

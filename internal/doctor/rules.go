@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // newestSessions is how many sessions the rules are tried on.
@@ -28,7 +29,7 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 	if len(cfg.Extract) == 0 && len(cfg.Guard.Tools) == 0 {
 		return
 	}
-	total, tools, sessions, err := tried(ctx, cfg)
+	total, tools, bare, sessions, err := tried(ctx, cfg)
 	switch {
 	case err != nil:
 		x.add(area, Error, "see the journal above", "the rules could not be tried on the sessions of the journal: %v", err)
@@ -38,6 +39,9 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 	}
 	idle := 0
 	for i, t := range total {
+		if t.Unrepeated > 0 {
+			x.add(area, Note, "register it, or write others: ignore", "rule %q: %s", t.Rule, setup.Unrepeated)
+		}
 		r := cfg.Extract[i].WithDefaults()
 		remedy := "contextgraph rules SESSION shows it for one session"
 		switch {
@@ -60,6 +64,10 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 			x.absent(area, "guard.tools names", name, tools, sessions)
 		}
 	}
+	if len(bare) > 0 {
+		x.add(area, Note, "wrap those with Protect that read any; the log of the program names all such tools when it starts",
+			"in the newest %s, approvals were asked without Protect around the tool, so what the call reads of the state and of artifacts is not compared: %s", sessions, strings.Join(bare, ", "))
+	}
 	if idle == 0 {
 		x.ok(area, "no rule read rows in vain, in the newest %s", sessions)
 	}
@@ -78,34 +86,39 @@ func (x *examination) absent(area, what, name string, tools []string, sessions s
 	return false
 }
 
-// tried returns the sum of what the rules found in the newest sessions, the tools that ran there, and
-// the number of these sessions in words.
-func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, tools []string, sessions string, err error) {
+// tried returns the sum of what the rules found in the newest sessions, the tools that ran there, those
+// guarded ones that asked last without Protect around them, and the number of these sessions in words.
+func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, tools, bare []string, sessions string, err error) {
 	extractor, err := setup.Extractor(cfg)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, nil, nil, "", err
 	}
 	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: cfg.Journal.WithDefaults().Path}})
 	if err != nil {
-		return nil, nil, "", err
+		return nil, nil, nil, "", err
 	}
 	defer j.Close(context.WithoutCancel(ctx)) // it wrote nothing
 	list, err := j.Sessions(ctx, store.Query{Limit: newestSessions})
 	if err != nil {
-		return nil, nil, "", err
+		return nil, nil, nil, "", err
 	}
-	known := make(map[string]bool)
+	known, last := make(map[string]bool), make(map[string]safety.Approval)
+	covered := setup.Covered(cfg)
+	if cfg.Guard.Mode == config.ModeObserve {
+		covered = nil
+	}
 	total = make([]graphsync.Tally, len(cfg.Extract))
 	for _, s := range list {
-		rows, err := j.Events(ctx, s.Session)
+		rows, err := store.Events(ctx, j, s.Session)
 		if err != nil {
-			return nil, nil, "", err
+			return nil, nil, nil, "", err
 		}
 		counts := graphsync.Fold(extractor, rows).Counts()
 		for i, r := range cfg.Extract {
 			t := counts.Rule(r.Name)
 			total[i].Rule = t.Rule
 			total[i].Rows, total[i].Found, total[i].Failed = total[i].Rows+t.Rows, total[i].Found+t.Found, total[i].Failed+t.Failed
+			total[i].Unrepeated += t.Unrepeated
 			if t.Nearly != "" {
 				total[i].Nearly = t.Nearly
 			}
@@ -113,10 +126,26 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 		for _, tool := range counts.Tools {
 			known[tool] = true
 		}
+		approvals, err := j.Ledger().List(ctx, safety.Query{Session: s.Session})
+		if err != nil {
+			return nil, nil, nil, "", err
+		}
+		for _, a := range approvals {
+			guarded := len(config.Matching(cfg.Guard.Tools, a.Tool)) > 0 || slices.Contains(covered, a.Tool)
+			if guarded && a.RequestedAt.After(last[a.Tool].RequestedAt) {
+				last[a.Tool] = a
+			}
+		}
 	}
+	for tool, a := range last {
+		if !a.Surroundings.Watched {
+			bare = append(bare, tool)
+		}
+	}
+	slices.Sort(bare)
 	sessions = "session"
 	if len(list) != 1 {
 		sessions = fmt.Sprintf("%d sessions", len(list))
 	}
-	return total, slices.Sorted(maps.Keys(known)), sessions, nil
+	return total, slices.Sorted(maps.Keys(known)), bare, sessions, nil
 }

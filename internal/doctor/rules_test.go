@@ -43,3 +43,33 @@ func TestExamineRules(t *testing.T) {
 		})
 	}
 }
+
+// A guarded tool that asks without Protect around it is named, and one with it is not.
+func TestExamineToolsWithoutProtect(t *testing.T) {
+	rule := config.Extract{Name: "found", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name"}
+	listed := config.Guard{Tools: config.Tools("b*")}
+	for name, tt := range map[string]struct {
+		way   cgtest.Option
+		guard config.Guard
+		rule  config.Extract
+		named bool
+	}{
+		"listed":               {way: cgtest.Listed, guard: listed, rule: rule, named: true},
+		"covered":              {way: cgtest.Covered, rule: config.Extract{Name: "action", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"}, named: true},
+		"covered and observed": {way: cgtest.Covered, guard: config.Guard{Mode: config.ModeObserve}, rule: config.Extract{Name: "action", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"}},
+		"not guarded any more": {way: cgtest.Listed, rule: rule},
+		"protected":            {way: func(*cgtest.Options) {}, guard: listed, rule: rule},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := cgtest.New(t, cgtest.OnFile, tt.way)
+			h.Ask(cgtest.SessionID)
+			if err := h.CG.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			found := examine(t, config.Config{Journal: config.Journal{Path: h.Path}, Guard: tt.guard, Extract: []config.Extract{tt.rule}}, nil)
+			if has(found, "rules", doctor.Note, "without Protect", "buy") != tt.named {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}

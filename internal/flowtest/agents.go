@@ -27,7 +27,6 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
-	"google.golang.org/adk/v2/tool/toolutils"
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -77,9 +76,12 @@ func (r *run) makeTool(name string, l *look) (t tool.Tool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.flow.redescribes(name) {
-		if run, ok := t.(runnable); ok {
-			t = described{run, r, name}
+	if r.flow.redeclares(name) {
+		switch made := t.(type) {
+		case runnable:
+			t = describedRun{described{made, r, name}, made}
+		case streaming:
+			t = describedStream{described{made, r, name}, made}
 		}
 	}
 	if l.Replayable {
@@ -118,13 +120,8 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 	if l.Guard == "asks" && c == nil {
 		return map[string]any{"status": "waiting"}, ctx.RequestConfirmation("Shall I?", nil)
 	}
-	artifact := ""
-	if l.Loads != "" {
-		loaded, err := ctx.Artifacts().Load(ctx, fmt.Sprint(args[l.Loads]))
-		if err != nil {
-			return nil, err
-		}
-		artifact = loaded.Part.Text
+	if l.Leaves {
+		r.leave()
 	}
 	for _, other := range l.Runs {
 		r.runTool(ctx, other, args)
@@ -134,7 +131,10 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 			return nil, err
 		}
 	}
-	state := l.read(ctx)
+	state, artifact, err := l.read(ctx, args)
+	if err != nil {
+		return nil, err
+	}
 	s := r.place.scopeOf(args, state, artifact)
 	if c != nil {
 		s["answer"] = c.Payload
@@ -148,6 +148,9 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 	}
 	if err != nil {
 		return nil, err
+	}
+	if l.Panics != "" {
+		panic(l.Panics)
 	}
 	if r.flow.isGuarded(name) {
 		r.effect(name, args)
@@ -163,36 +166,49 @@ func (r *run) call(ctx agent.Context, name string, args map[string]any) (any, er
 	return result, nil
 }
 
-// read returns what a call reads of the state. An error is no value.
-func (l *look) read(ctx agent.Context) map[string]any {
-	state := make(map[string]any)
-	var from session.ReadonlyState = ctx.State()
+// read returns what a call reads of the state, and the text of the artifact that it loads. An error about a
+// key is no value.
+func (l *look) read(ctx agent.Context, args map[string]any) (state map[string]any, artifact string, err error) {
+	state = make(map[string]any)
+	if l.Reading == "derived" {
+		derived, cancel := ctx.WithAgentCancel()
+		defer cancel()
+		ctx = derived.WithDelta(&agent.CommonContextDelta{})
+	}
+	from := session.ReadonlyState(ctx.State())
 	switch l.Reading {
-	case "all":
-		maps.Insert(state, ctx.State().All())
-		return state
 	case "readonly":
 		from = ctx.ReadonlyState()
 	case "derived":
-		derived, cancel := ctx.WithAgentCancel()
-		defer cancel()
-		from = derived.WithDelta(&agent.CommonContextDelta{}).WithICDelta(nil).Session().State()
+		from = ctx.WithICDelta(nil).Session().State()
 	}
 	get := func() {
-		for _, key := range l.Reads {
-			if value, err := from.Get(key); err == nil {
-				state[key] = value
+		if l.Reading == "all" {
+			maps.Insert(state, from.All())
+		} else {
+			for _, key := range l.Reads {
+				if value, err := from.Get(key); err == nil {
+					state[key] = value
+				}
 			}
+		}
+		if l.Loads == "" {
+			return
+		}
+		if loaded, failed := ctx.Artifacts().Load(ctx, fmt.Sprint(args[l.Loads])); failed != nil {
+			err = failed
+		} else {
+			artifact = loaded.Part.Text
 		}
 	}
 	if l.Reading != "aside" {
 		get()
-		return state
+		return state, artifact, err
 	}
 	var aside sync.WaitGroup
 	aside.Go(get)
 	aside.Wait()
-	return state
+	return state, artifact, err
 }
 
 // declare declares what a tool says that it declares.
@@ -217,9 +233,7 @@ func (r *run) runTool(ctx agent.Context, name string, args map[string]any) {
 	switch t := r.tools[name].(type) {
 	case runnable:
 		result, err = t.Run(ctx, args)
-	case interface {
-		RunStream(ctx agent.Context, args any) iter.Seq2[string, error]
-	}:
+	case streaming:
 		for _, err = range t.RunStream(ctx, args) {
 		}
 	}
@@ -274,47 +288,6 @@ func entityOf(s scope, d declared, attributes map[string]config.Attribute) (e en
 		}
 	}
 	return e, nil
-}
-
-// runnable is a tool as ADK calls it.
-type runnable interface {
-	tool.Tool
-	Declaration() *genai.FunctionDeclaration
-	Run(ctx agent.Context, args any) (map[string]any, error)
-}
-
-// described is a tool whose description a step changes.
-type described struct {
-	runnable
-	run  *run
-	name string
-}
-
-// Description implements [tool.Tool].
-func (d described) Description() string {
-	d.run.mu.Lock()
-	defer d.run.mu.Unlock()
-	if text := d.run.looks[d.name].Description; text != "" {
-		return text
-	}
-	return d.runnable.Description()
-}
-
-// Declaration is what the model is told of the tool.
-func (d described) Declaration() *genai.FunctionDeclaration {
-	out := *d.runnable.Declaration()
-	out.Description = d.Description()
-	return &out
-}
-
-// ProcessRequest puts the tool into a request of a model.
-func (d described) ProcessRequest(_ agent.Context, req *model.LLMRequest) error {
-	return toolutils.PackTool(req, d)
-}
-
-// redescribes reports whether a step changes the description of a tool.
-func (f *Flow) redescribes(name string) bool {
-	return slices.ContainsFunc(f.Steps, func(s step) bool { return s.Tools[name] != nil && s.Tools[name].Description != "" })
 }
 
 // makeAgent makes an agent and those below it.

@@ -87,6 +87,8 @@ type words struct {
 // look is a tool, by the looks of it.
 type look struct {
 	Description string `yaml:"description"`
+	// Arguments are those that the declaration of the tool names, if it is not only a description.
+	Arguments []string `yaml:"arguments"`
 	// Guard is how the tool is guarded: protect, confirm, asks, twin, or nothing, if the configuration
 	// lists it or nobody guards it.
 	Guard string `yaml:"guard"`
@@ -100,10 +102,12 @@ type look struct {
 	Agents []string       `yaml:"agents"` // the agents that the call runs, one after the other
 	Runs   []string       `yaml:"runs"`   // tools that the call calls by itself, with its own arguments
 	Reads  []string       `yaml:"reads"`  // keys of the state that the call reads, for =state.KEY
-	// Reading is how the call reads them where that is not State().Get: all, readonly, derived (by a
-	// context made from its own), aside (in another goroutine).
+	// Reading is how the call reads them, and an artifact, where that is not State().Get and Load: all,
+	// readonly, derived (by a context made from its own), aside (in another goroutine).
 	Reading string `yaml:"reading"`
-	Loads   string `yaml:"loads"` // the argument that names an artifact; =artifact is its text
+	Loads   string `yaml:"loads"`  // the argument that names an artifact; =artifact is its text
+	Leaves  bool   `yaml:"leaves"` // the client goes away while the call runs
+	Panics  string `yaml:"panics"` // what the call panics with
 	// Declares are things that the tool declares with RecordEntity.
 	Declares []declared `yaml:"declares"`
 	// Text answers JSON as one text, Streams answers in chunks, LongRunning ends later.

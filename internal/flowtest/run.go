@@ -48,6 +48,7 @@ type run struct {
 	instead   *genai.Content // what it answers in the place of a run
 	becomes   *genai.Content // what a plugin of the host makes of the message of a turn
 	ids       []string       // of sessions, in the order of their first turn
+	leave     func()         // the client of the turn goes away
 
 	cg     *contextgraph.Instance
 	runner *runner.Runner
@@ -292,11 +293,12 @@ func (r *run) step(ctx context.Context, s step) error {
 	for name, l := range s.Tools {
 		changed := *l
 		if was := r.looks[name]; was != nil {
-			if changed.isDescription() {
+			if changed.isDeclaration() {
 				changed = *was
-				changed.Description = l.Description
-			} else if changed.Description == "" {
-				changed.Description = was.Description
+			}
+			changed.Description = cmp.Or(l.Description, was.Description)
+			if changed.Arguments = l.Arguments; l.Arguments == nil {
+				changed.Arguments = was.Arguments
 			}
 			// How a tool is made stays, also after a restart.
 			changed.Guard, changed.Replayable = was.Guard, was.Replayable
@@ -334,9 +336,9 @@ func (r *run) step(ctx context.Context, s step) error {
 	return r.turn(ctx, id, s)
 }
 
-// isDescription reports whether a change of a tool has a description and nothing else.
-func (l look) isDescription() bool {
-	return l.Description != "" && l.Result == nil && l.Error == "" && l.Cases == nil && l.Rewrite == nil && l.Shown == nil
+// isDeclaration reports whether a change of a tool is one of its declaration, and nothing else.
+func (l look) isDeclaration() bool {
+	return (l.Description != "" || l.Arguments != nil) && l.Result == nil && l.Error == "" && l.Cases == nil && l.Rewrite == nil && l.Shown == nil
 }
 
 // forge writes events into a session behind the runner.
@@ -411,8 +413,10 @@ func (r *run) turn(ctx context.Context, id string, s step) error {
 		r.becomes = contentOf(s.Becomes)
 	}
 	before := len(r.asked)
-	ctx = context.WithValue(ctx, personKey{}, s.As)
-	for ev, err := range r.cg.Run(ctx, r.runner, r.flow.user(), id, msg, agent.RunConfig{}, opts...) {
+	here, leave := context.WithCancel(context.WithValue(ctx, personKey{}, s.As))
+	defer leave()
+	r.leave = leave
+	for ev, err := range r.cg.Run(here, r.runner, r.flow.user(), id, msg, agent.RunConfig{}, opts...) {
 		if err != nil {
 			r.note("the run ended with %v", err)
 			r.mu.Lock()

@@ -51,9 +51,10 @@ func rules() []rule {
 		{pkg: "config", imports: "entity internal/text", link: outside + " " + storage},
 
 		// What decides.
-		{pkg: "graphsync", imports: "config entity internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
+		{pkg: "internal/elements", link: outside + " " + storage},
+		{pkg: "graphsync", imports: "config entity internal/elements internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
 		{pkg: "safety", imports: "config entity internal/text record", link: outside + " " + storage},
-		{pkg: "internal/source", imports: "config entity internal/text safety", link: adk + " " + cloud + " " + storage},
+		{pkg: "internal/source", imports: "config entity internal/elements internal/text safety", link: adk + " " + cloud + " " + storage},
 
 		// What reads ADK, records it, and is the gate on top of that.
 		{pkg: "internal/adkreflect", link: dataset + " " + storage, itself: cloud + " " + network},
@@ -111,7 +112,7 @@ func rules() []rule {
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
-			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/store internal/text",
+			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/store internal/text safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{

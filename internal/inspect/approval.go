@@ -61,8 +61,12 @@ type Approval struct {
 	// Overridden says that people let the call run although its check failed, because sources were
 	// down.
 	Overridden bool `json:"overridden,omitempty"`
+	// NotChecked names the arguments that nothing reads.
+	NotChecked []string `json:"not_checked,omitempty"`
 	// Warnings are the warnings in the request itself.
 	Warnings []string `json:"warnings"`
+	// Notes are the remarks in the request, such as what no check knows.
+	Notes []string `json:"notes,omitempty"`
 	// Entities are what it rests on: as the human saw it, and as the last check found it.
 	Entities []Rested `json:"entities"`
 	// Costs has the cost of the plan for each rule of a budget: as the human saw it, and as the last

@@ -104,7 +104,9 @@ type payload struct {
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
+		Unread    []string      `json:"not_checked"`
 		Warnings  []string      `json:"warnings"`
+		Notes     []string      `json:"notes"`
 		Costs     []safety.Cost `json:"costs"`
 		Requester *Requester    `json:"requester"`
 		Approvers int           `json:"approvers"`
@@ -142,7 +144,7 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.RequestedAt = at
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
-	q.Costs = seen.Costs
+	q.Costs, q.Notes, q.NotChecked = seen.Costs, seen.Notes, seen.Unread
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
 	if kind == KindConfirmation {

@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -62,7 +63,7 @@ func TestFindRequests(t *testing.T) {
 			RequestedAt: at(1), ExpiresAt: at(60), State: safety.StatePending,
 		})
 	}
-	if err := errors.Join(j.Import(t.Context(), s.rows), ask("bob", "b-10", "q-10"), ask("bob", "b-1", "q-1"), ask("cy", "b-2", "a-9")); err != nil {
+	if err := errors.Join(store.Import(t.Context(), j, s.rows), ask("bob", "b-10", "q-10"), ask("bob", "b-1", "q-1"), ask("cy", "b-2", "a-9")); err != nil {
 		t.Fatal(err)
 	}
 	for name, src := range map[string]inspect.Source{"journal": inspect.NewJournal(j), "rows": inspect.NewRows("rows", s.rows)} {

@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -100,7 +101,7 @@ func TestWaitedInLists(t *testing.T) {
 	}
 	defer j.Close(t.Context())
 	asked := time.Now().Add(-12 * time.Minute)
-	err = errors.Join(j.Import(t.Context(), s.rows), j.Ledger().Create(t.Context(), safety.Approval{
+	err = errors.Join(store.Import(t.Context(), j, s.rows), j.Ledger().Create(t.Context(), safety.Approval{
 		ID: "a-1", Session: session, ConfirmationID: "q1", CallID: "c1", Tool: "buy", RunID: "r1", RequestedAt: asked, ExpiresAt: asked.Add(time.Hour), State: safety.StatePending,
 	}))
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -21,36 +20,29 @@ type approvalRow struct {
 	entities, receipt, gaps, notChosen, surroundings, difference, consents []byte
 }
 
-func encodeApproval(a safety.Approval) (*approvalRow, error) {
-	// A copy, because the writer may still use it when the caller's context has ended.
-	r := &approvalRow{Approval: a}
+func encodeApproval(a safety.Approval) (r *approvalRow, err error) {
+	encode := func(what string, value any) []byte {
+		data, cause := json.Marshal(value)
+		if cause != nil {
+			err = fmt.Errorf("%s: %w", what, cause)
+		}
+		return data
+	}
+	r = &approvalRow{
+		Approval:     a,
+		entities:     encode("entities", withNeeds(a)),
+		receipt:      encode("receipt", a.Receipt),
+		gaps:         encode("gaps", a.Gaps),
+		notChosen:    encode("not chosen", a.NotChosen),
+		surroundings: encode("surroundings", a.Surroundings),
+		consents:     encode("consents", a.Consents),
+	}
+	// Copies, because the writer may still use them when the caller's context has ended.
 	r.Args, r.Report = bytes.Clone(a.Args), bytes.Clone(a.Report)
-	var err error
-	if r.entities, err = json.Marshal(withNeeds(a)); err != nil {
-		return nil, fmt.Errorf("entities: %w", err)
+	if r.Replaces != "" {
+		r.difference = encode("difference", a.Difference)
 	}
-	if r.receipt, err = json.Marshal(a.Receipt); err != nil {
-		return nil, fmt.Errorf("receipt: %w", err)
-	}
-	if r.gaps, err = json.Marshal(a.Gaps); err != nil {
-		return nil, fmt.Errorf("gaps: %w", err)
-	}
-	if r.notChosen, err = json.Marshal(a.NotChosen); err != nil {
-		return nil, fmt.Errorf("not chosen: %w", err)
-	}
-	if r.surroundings, err = json.Marshal(a.Surroundings); err != nil {
-		return nil, fmt.Errorf("surroundings: %w", err)
-	}
-	if r.consents, err = encodeConsents(a); err != nil {
-		return nil, err
-	}
-	if r.Replaces == "" {
-		return r, nil
-	}
-	if r.difference, err = json.Marshal(a.Difference); err != nil {
-		return nil, fmt.Errorf("difference: %w", err)
-	}
-	return r, nil
+	return r, err
 }
 
 // approvalEntity is an entity with the conditions on its attributes, as one element of the column
@@ -107,24 +99,6 @@ func (r *approvalRow) bind(b *binder, session int64) {
 	b.json(r.surroundings)
 }
 
-// bindUpdate sets the parameters of update_approval.
-func bindUpdate(b *binder, a safety.Approval, consents []byte) {
-	b.text(a.ID)
-	bindState(b, a, consents)
-}
-
-// encodeConsents returns the consents as JSON; nil for none.
-func encodeConsents(a safety.Approval) ([]byte, error) {
-	if len(a.Consents) == 0 {
-		return nil, nil
-	}
-	data, err := json.Marshal(a.Consents)
-	if err != nil {
-		return nil, fmt.Errorf("consents: %w", err)
-	}
-	return data, nil
-}
-
 // bindState sets what a transition may change, in the order of both statements.
 func bindState(b *binder, a safety.Approval, consents []byte) {
 	b.text(string(a.State))
@@ -144,7 +118,7 @@ func bindState(b *binder, a safety.Approval, consents []byte) {
 func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 	a := safety.Approval{
 		ID:              stmt.ColumnText(0),
-		Session:         record.Session{App: stmt.ColumnText(1), User: stmt.ColumnText(2), ID: stmt.ColumnText(3)},
+		Session:         columnSession(stmt, 1),
 		ConfirmationID:  stmt.ColumnText(4),
 		CallID:          stmt.ColumnText(5),
 		Tool:            stmt.ColumnText(6),

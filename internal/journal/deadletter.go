@@ -4,6 +4,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,32 +50,21 @@ func (o *outbox) DeadLetters(ctx context.Context, limit int) ([]store.DeadLetter
 	if limit < 0 {
 		return nil, fmt.Errorf("journal: dead letters of %s: limit %d is negative", o.name, limit)
 	}
-	if limit == 0 {
-		limit = defaultDeadLetters
-	}
-	var list []store.DeadLetter
-	err := o.journal.read(ctx, "dead letters of "+o.name, func(conn *sqlite.Conn) error {
-		return query(conn, selectDeadLettersSQL, func(b *binder) {
-			b.text(o.name)
-			b.integer(int64(limit))
-		}, func(stmt *sqlite.Stmt) error {
-			list = append(list, store.DeadLetter{
-				Seq:       stmt.ColumnInt64(0),
-				EventID:   stmt.ColumnText(1),
-				Session:   record.Session{App: stmt.ColumnText(2), User: stmt.ColumnText(3), ID: stmt.ColumnText(4)},
-				EventType: stmt.ColumnText(5),
-				Bytes:     stmt.ColumnInt(6),
-				Code:      stmt.ColumnText(7),
-				Reason:    stmt.ColumnText(8),
-				At:        columnTime(stmt, 9),
-			})
-			return nil
-		})
+	return list(ctx, o.journal, "dead letters of "+o.name, selectDeadLettersSQL, func(b *binder) {
+		b.text(o.name)
+		b.integer(int64(cmp.Or(limit, defaultDeadLetters)))
+	}, func(stmt *sqlite.Stmt) store.DeadLetter {
+		return store.DeadLetter{
+			Seq:       stmt.ColumnInt64(0),
+			EventID:   stmt.ColumnText(1),
+			Session:   columnSession(stmt, 2),
+			EventType: stmt.ColumnText(5),
+			Bytes:     stmt.ColumnInt(6),
+			Code:      stmt.ColumnText(7),
+			Reason:    stmt.ColumnText(8),
+			At:        columnTime(stmt, 9),
+		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
 }
 
 func (o *outbox) DeadRows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
@@ -104,8 +94,7 @@ func (o *outbox) Reword(ctx context.Context, letters []store.DeadLetter) error {
 func (o *outbox) Discard(ctx context.Context, eventIDs []string) (int, error) {
 	eventIDs = slices.Clone(eventIDs)
 	var removed int
-	err := o.journal.w.do(ctx, func(conn *sqlite.Conn) error {
-		removed = 0
+	err := o.journal.write(ctx, "discard dead letters of "+o.name, syncFull, func(conn *sqlite.Conn) error {
 		d, found, err := getDestination(conn, o.name)
 		if err != nil || !found {
 			return err
@@ -123,7 +112,7 @@ func (o *outbox) Discard(ctx context.Context, eventIDs []string) (int, error) {
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("journal: discard dead letters of %s: %w", o.name, err)
+		return 0, err
 	}
 	return removed, nil
 }

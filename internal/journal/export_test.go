@@ -22,9 +22,7 @@ func (j *Journal) SetCloseGrace(d time.Duration) { j.grace = d }
 
 // NewWithoutWriter returns a journal that only queues.
 func NewWithoutWriter(cfg Config) *Journal {
-	if err := cfg.setDefaults(); err != nil {
-		panic(err)
-	}
+	cfg.setDefaults()
 	return &Journal{queue: newQueue(cfg)}
 }
 
@@ -65,9 +63,7 @@ func (j *Journal) Write(ctx context.Context, fn func(*sqlite.Conn) error) error 
 
 // IntervalOf returns the commit interval that cfg leads to.
 func IntervalOf(cfg Config) time.Duration {
-	if err := cfg.setDefaults(); err != nil {
-		panic(err)
-	}
+	cfg.setDefaults()
 	return cfg.CommitInterval
 }
 

@@ -21,13 +21,11 @@ func rowsOf(name string) (of string, graphs bool) {
 
 func (o *outbox) Graphs() store.Outbox { return o.journal.Outbox(store.GraphDestination(o.name)) }
 
-func (o *outbox) Position(ctx context.Context) (position int64, err error) {
-	err = o.journal.read(ctx, "position of "+o.name, func(conn *sqlite.Conn) error {
+func (o *outbox) Position(ctx context.Context) (int64, error) {
+	return get(ctx, o.journal, "position of "+o.name, func(conn *sqlite.Conn) (int64, error) {
 		d, _, err := getDestination(conn, o.name)
-		position = d.cursor
-		return err
+		return d.cursor, err
 	})
-	return position, err
 }
 
 // Triggers implements [store.Outbox]. It reads an index alone.
@@ -43,9 +41,7 @@ func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []s
 		}
 		through = max(after, d.cursor)
 		return query(conn, selectTriggersSQL, func(b *binder) { b.integer(after, through, int64(limit)) }, func(stmt *sqlite.Stmt) error {
-			list = append(list, store.Trigger{
-				Seq: stmt.ColumnInt64(0), Session: record.Session{App: stmt.ColumnText(1), User: stmt.ColumnText(2), ID: stmt.ColumnText(3)},
-			})
+			list = append(list, store.Trigger{Seq: stmt.ColumnInt64(0), Session: columnSession(stmt, 1)})
 			return nil
 		})
 	})
@@ -57,10 +53,9 @@ func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []s
 
 // Writer implements [store.Publisher]. The name has the number of the last row that was removed.
 func (j *Journal) Writer(ctx context.Context, s record.Session) (string, error) {
-	var to int64
-	err := j.read(ctx, "look for removed rows", func(conn *sqlite.Conn) (err error) {
-		_, to, err = removedRows(conn, s)
-		return err
+	to, err := get(ctx, j, "look for removed rows", func(conn *sqlite.Conn) (int64, error) {
+		_, to, err := removedRows(conn, s)
+		return to, err
 	})
 	if err != nil || to == 0 {
 		return j.ID(), err

@@ -24,10 +24,12 @@ import (
 // Defaults of what no file sets.
 const (
 	DefaultQueueRows     = 1 << 20 // with the bytes that each row has, QueueBytes is reached before
-	DefaultReaders       = 4
 	DefaultBlockTimeout  = 100 * time.Millisecond
 	DefaultSweepInterval = time.Minute
 )
+
+// readingConnections is the number of reads that run at the same time.
+const readingConnections = 4
 
 // busyTimeout is how long a connection waits for a lock that another one holds.
 const busyTimeout = 5 * time.Second
@@ -42,8 +44,8 @@ var (
 	ErrUnwritten = errors.New("rows were not written")
 )
 
-// Config has the section of a file about the journal, and the settings that only code can give. The
-// zero value is usable.
+// Config has the section of a file about the journal, which package config has checked, and the
+// settings that only code can give. The zero value is usable.
 type Config struct {
 	// Journal has the defaults that package config states. The directory of its Path is
 	// created when it does not exist; a new file is readable by its owner only, because it
@@ -55,9 +57,6 @@ type Config struct {
 	// BlockTimeout is how long Append waits for room at most, with config.Block. Default
 	// DefaultBlockTimeout.
 	BlockTimeout time.Duration
-	// Readers is the number of reading connections, which is the number of reads
-	// that run at the same time. Default DefaultReaders.
-	Readers int
 	// SweepInterval is the time between two looks of retention. Default
 	// DefaultSweepInterval.
 	SweepInterval time.Duration
@@ -73,11 +72,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-func (c *Config) setDefaults() error {
+func (c *Config) setDefaults() {
 	c.Journal = c.Journal.WithDefaults()
 	c.QueueRows = cmp.Or(c.QueueRows, DefaultQueueRows)
 	c.BlockTimeout = cmp.Or(c.BlockTimeout, DefaultBlockTimeout)
-	c.Readers = cmp.Or(c.Readers, DefaultReaders)
 	c.SweepInterval = cmp.Or(c.SweepInterval, DefaultSweepInterval)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -91,16 +89,6 @@ func (c *Config) setDefaults() error {
 		}
 		c.QueueBytes = bound
 	}
-	if err := c.checkDelivery(); err != nil {
-		return err
-	}
-	switch {
-	case c.QueueBytes < 0 || c.QueueRows < 0:
-		return fmt.Errorf("queue of %d bytes and %d rows: a bound is negative", c.QueueBytes, c.QueueRows)
-	case c.Readers < 0:
-		return fmt.Errorf("%d readers: use at least 1", c.Readers)
-	}
-	return c.checkRetention()
 }
 
 var _ store.Publisher = (*Journal)(nil)
@@ -129,9 +117,7 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 }
 
 func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error) {
-	if err := cfg.setDefaults(); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
+	cfg.setDefaults()
 	path, err := prepareFile(cfg.Path)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -143,7 +129,7 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	if err != nil {
 		return nil, fmt.Errorf("journal %s: %w", cfg.Path, explain(err))
 	}
-	readers, err := openReaders(path, cfg.Readers, busy)
+	readers, err := openReaders(path, readingConnections, busy)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), conn.Close())
 	}
@@ -186,10 +172,7 @@ func (j *Journal) Waiting(s record.Session) (rows []record.Event, known bool) {
 // fails, it returns that error and the rows stay queued. If ctx ends first, it returns the cause of
 // ctx, and the rows are still being written.
 func (j *Journal) Flush(ctx context.Context) error {
-	if err := j.w.do(ctx, nil); err != nil {
-		return fmt.Errorf("journal: flush: %w", err)
-	}
-	return nil
+	return j.write(ctx, "flush", syncFull, nil)
 }
 
 // errNotStored is why a row that was accepted is not in the file.

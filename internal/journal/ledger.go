@@ -6,6 +6,7 @@ package journal
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
@@ -80,11 +81,14 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 		if moved, steps, err = t.Apply(a); err != nil {
 			return err
 		}
-		consents, err := encodeConsents(moved)
+		consents, err := json.Marshal(moved.Consents)
 		if err != nil {
 			return err
 		}
-		err = exec(conn, updateApprovalSQL, func(b *binder) { bindUpdate(b, moved, consents) })
+		err = exec(conn, updateApprovalSQL, func(b *binder) {
+			b.text(moved.ID)
+			bindState(b, moved, consents)
+		})
 		if err == nil && moved.State.Final() {
 			err = exec(conn, closeApprovalSQL, func(b *binder) { b.text(moved.ID) })
 		}
@@ -106,12 +110,7 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 
 // List returns the approvals that q selects, oldest first.
 func (l *ledger) List(ctx context.Context, q safety.Query) ([]safety.Approval, error) {
-	var out []safety.Approval
-	err := l.j.read(ctx, "list approvals", func(conn *sqlite.Conn) (err error) {
-		out, err = listApprovals(conn, q)
-		return err
-	})
-	return out, err
+	return get(ctx, l.j, "list approvals", func(conn *sqlite.Conn) ([]safety.Approval, error) { return listApprovals(conn, q) })
 }
 
 // listApprovals returns the approvals that q selects, oldest first.

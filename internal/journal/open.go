@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +21,7 @@ import (
 
 // minSQLite is the first version without a bug: resetting the WAL under a concurrent reader could
 // corrupt the file.
-const minSQLite = "3.51.3"
+const minSQLite = 3_051_003
 
 // busySlice is how long the write connection waits inside SQLite at a time. The
 // wait up to the whole busy timeout is made of slices, so that Close can end it.
@@ -96,8 +95,8 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSQLite(conn); err != nil {
-		return nil, err
+	if sqlite.VersionNumber < minSQLite {
+		return nil, fmt.Errorf("SQLite %d is linked, %d or newer is needed: older versions can corrupt a file in WAL mode; upgrade modernc.org/sqlite", sqlite.VersionNumber, minSQLite)
 	}
 	if isNew {
 		if err := enableVacuum(conn); err != nil { // before WAL mode gives the file its first page
@@ -132,34 +131,6 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	}
 	conn.SetBusyTimeout(min(busy, busySlice))
 	return conn, nil
-}
-
-// checkSQLite refuses a library that can corrupt a journal.
-func checkSQLite(conn *sqlite.Conn) error {
-	var version string
-	if err := queryRow(conn, "SELECT sqlite_version()", func(s *sqlite.Stmt) { version = s.ColumnText(0) }); err != nil {
-		return err
-	}
-	if !atLeast(version, minSQLite) {
-		return fmt.Errorf("SQLite %s is linked, %s or newer is needed: older versions can corrupt a file in WAL mode; upgrade modernc.org/sqlite", version, minSQLite)
-	}
-	return nil
-}
-
-// atLeast reports whether the dotted version v is not older than least.
-func atLeast(v, least string) bool {
-	have, want := strings.Split(v, "."), strings.Split(least, ".")
-	for i, w := range want {
-		wn, _ := strconv.Atoi(w)
-		hn := 0
-		if i < len(have) {
-			hn, _ = strconv.Atoi(have[i])
-		}
-		if hn != wn {
-			return hn > wn
-		}
-	}
-	return true
 }
 
 // enableVacuum makes a new file one that can give pages back. If another process has given it a first

@@ -97,13 +97,6 @@ func TestOpenErrors(t *testing.T) {
 		{"parent is a file", journal.Config{Journal: config.Journal{Path: filepath.Join(write("file", ""), "j.db")}}, "create its directory"},
 		{"not a database", journal.Config{Journal: config.Journal{Path: write("text", strings.Repeat("hello ", 200))}}, "not a SQLite database"},
 		{"another program's database", journal.Config{Journal: config.Journal{Path: foreign}}, "of another program"},
-		{"negative interval", journal.Config{Journal: config.Journal{CommitInterval: -1}}, "commit interval"},
-		{"block timeout", journal.Config{BlockTimeout: -1}, "block timeout"},
-		{"durability", journal.Config{Journal: config.Journal{Durability: "tape"}}, `durability "tape" is not known: use "memory", "journal" or "sync"`},
-		{"on full", journal.Config{Journal: config.Journal{OnFull: "panic"}}, `use "drop_oldest" or "block"`},
-		{"negative bytes", journal.Config{Journal: config.Journal{QueueBytes: -1}}, "negative"},
-		{"negative rows", journal.Config{QueueRows: -1}, "negative"},
-		{"negative readers", journal.Config{Readers: -1}, "readers"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

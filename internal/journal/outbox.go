@@ -70,7 +70,7 @@ func (o *outbox) Release(ctx context.Context, owner string) error {
 	})
 }
 
-// Advance implements [store.Outbox]. What names the row of a letter is read from the row.
+// Advance implements [store.Outbox]. The event id, session and type of a letter are read from its row.
 func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []store.DeadLetter) error {
 	dead = slices.Clone(dead) // the writer may still use them when ctx has ended
 	return o.write(ctx, fmt.Sprintf("advance %s to row %d", o.name, to), func(conn *sqlite.Conn) error {
@@ -105,8 +105,7 @@ func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []sto
 }
 
 func (o *outbox) Forget(ctx context.Context) error {
-	what := "forget " + o.name
-	err := o.journal.w.do(ctx, func(conn *sqlite.Conn) error {
+	return o.journal.write(ctx, "forget "+o.name, syncFull, func(conn *sqlite.Conn) error {
 		for _, name := range []string{o.name, store.GraphDestination(o.name)} {
 			d, found, err := getDestination(conn, name)
 			if err != nil {
@@ -124,10 +123,6 @@ func (o *outbox) Forget(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("journal: %s: %w", what, err)
-	}
-	return nil
 }
 
 func (o *outbox) Changed(ch chan<- struct{}) (stop func()) { return o.journal.Changed(ch) }
@@ -137,10 +132,7 @@ func (j *Journal) Changed(ch chan<- struct{}) (stop func()) { return j.w.listene
 
 // write runs fn in a transaction that survives what a row survives.
 func (o *outbox) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
-	if err := o.journal.w.doAt(ctx, o.journal.w.level, fn); err != nil {
-		return fmt.Errorf("journal: %s: %w", what, err)
-	}
-	return nil
+	return o.journal.write(ctx, what, o.journal.w.level, fn)
 }
 
 // destination is a row of the table of destinations.

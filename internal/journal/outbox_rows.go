@@ -32,12 +32,8 @@ func identify(conn *sqlite.Conn) (id string, secret []byte, err error) {
 }
 
 // LastSeq returns the greatest number of a committed row, 0 when there is none.
-func (j *Journal) LastSeq(ctx context.Context) (seq int64, err error) {
-	err = j.read(ctx, "number of the last row", func(conn *sqlite.Conn) (err error) {
-		seq, err = lastSeq(conn)
-		return err
-	})
-	return seq, err
+func (j *Journal) LastSeq(ctx context.Context) (int64, error) {
+	return get(ctx, j, "number of the last row", lastSeq)
 }
 
 func (o *outbox) LastSeq(ctx context.Context) (int64, error) { return o.journal.LastSeq(ctx) }
@@ -62,65 +58,14 @@ func (o *outbox) rows(ctx context.Context, what, text string, maxRows int, maxBy
 	if maxRows <= 0 || maxBytes <= 0 {
 		return nil, fmt.Errorf("journal: %s: at most %d rows of %d bytes: both bounds must be positive", what, maxRows, maxBytes)
 	}
-	var rows []record.Event
-	err := o.journal.read(ctx, what, func(conn *sqlite.Conn) (err error) {
-		rows, err = scanRows(conn, text, maxBytes, bind, columns{
-			payload: [...]int{columnErrorMessage, columnContent, columnContentParts, columnAttributes, columnLatency},
-			row:     scanRow,
-		})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// Columns of select_rows.
-const (
-	columnErrorMessage = 16 + iota
-	columnContent
-	columnContentParts
-	columnAttributes
-	columnLatency
-)
-
-// scanRow reads a row of select_rows.
-func scanRow(stmt *sqlite.Stmt) record.Event {
-	return record.Event{
-		Seq:          stmt.ColumnInt64(0),
-		RunSeq:       stmt.ColumnInt64(1),
-		Timestamp:    stmt.ColumnInt64(2),
-		IsTruncated:  stmt.ColumnBool(3),
-		AppName:      stmt.ColumnText(4),
-		UserID:       stmt.ColumnText(5),
-		SessionID:    stmt.ColumnText(6),
-		RunID:        stmt.ColumnText(7),
-		EventID:      stmt.ColumnText(8),
-		EventType:    stmt.ColumnText(9),
-		Agent:        stmt.ColumnText(10),
-		InvocationID: stmt.ColumnText(11),
-		TraceID:      stmt.ColumnText(12),
-		SpanID:       stmt.ColumnText(13),
-		ParentSpanID: stmt.ColumnText(14),
-		Status:       stmt.ColumnText(15),
-		ErrorMessage: stmt.ColumnText(columnErrorMessage),
-		Content:      columnJSON(stmt, columnContent),
-		ContentParts: columnJSON(stmt, columnContentParts),
-		Attributes:   columnJSON(stmt, columnAttributes),
-		LatencyMS:    columnJSON(stmt, columnLatency),
-	}
+	return get(ctx, o.journal, what, func(conn *sqlite.Conn) ([]record.Event, error) { return scanRows(conn, text, maxBytes, bind, scanRow) })
 }
 
 // backlogCounted is up to how many rows a backlog is counted.
 const backlogCounted = 1000
 
-func (o *outbox) Backlog(ctx context.Context) (l store.Backlog, err error) {
-	err = o.journal.read(ctx, "backlog of "+o.name, func(conn *sqlite.Conn) error {
-		l, err = backlog(conn, o.name)
-		return err
-	})
-	return l, err
+func (o *outbox) Backlog(ctx context.Context) (store.Backlog, error) {
+	return get(ctx, o.journal, "backlog of "+o.name, func(conn *sqlite.Conn) (store.Backlog, error) { return backlog(conn, o.name) })
 }
 
 // backlog returns what the destination with the name lacks.
@@ -137,8 +82,5 @@ func backlog(conn *sqlite.Conn, name string) (l store.Backlog, err error) {
 		l.Graphs = stmt.ColumnInt64(5)
 		return nil
 	})
-	if err != nil {
-		return store.Backlog{}, err
-	}
-	return l, nil
+	return l, err
 }

@@ -6,7 +6,6 @@ package journal
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"zombiezen.com/go/sqlite"
 
@@ -32,15 +31,32 @@ func (j *Journal) read(ctx context.Context, what string, fn func(*sqlite.Conn) e
 	return fmt.Errorf("journal: %s: %w", what, explain(err))
 }
 
-// Events returns the rows of s in the order they were recorded. Rows still queued
-// are not among them: call Flush first to have all.
-func (j *Journal) Events(ctx context.Context, s record.Session) ([]record.Event, error) {
-	var events []record.Event
-	err := j.read(ctx, "read events", func(conn *sqlite.Conn) (err error) {
-		events, err = readEvents(conn, s, 0, noLimit, math.MaxInt64)
+// write is writer.doAt with an error that says what failed.
+func (j *Journal) write(ctx context.Context, what string, level synchronous, fn func(*sqlite.Conn) error) error {
+	if err := j.w.doAt(ctx, level, fn); err != nil {
+		return fmt.Errorf("journal: %s: %w", what, err)
+	}
+	return nil
+}
+
+// get returns what fn reads on a reading connection.
+func get[T any](ctx context.Context, j *Journal, what string, fn func(*sqlite.Conn) (T, error)) (out T, err error) {
+	err = j.read(ctx, what, func(conn *sqlite.Conn) (err error) {
+		out, err = fn(conn)
 		return err
 	})
-	return events, err
+	return out, err
+}
+
+// list returns what scan makes of each row of a statement.
+func list[T any](ctx context.Context, j *Journal, what, text string, bind func(*binder), scan func(*sqlite.Stmt) T) ([]T, error) {
+	return get(ctx, j, what, func(conn *sqlite.Conn) (all []T, err error) {
+		err = query(conn, text, bind, func(stmt *sqlite.Stmt) error {
+			all = append(all, scan(stmt))
+			return nil
+		})
+		return all, err
+	})
 }
 
 // The bounds of [Journal.RowsAfter].
@@ -50,32 +66,30 @@ const (
 )
 
 // Children implements [store.Store].
-func (j *Journal) Children(ctx context.Context, s record.Session) (list []record.Child, err error) {
-	err = j.read(ctx, "look for children", func(conn *sqlite.Conn) error {
-		return query(conn, selectChildrenSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
-			child := record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)}
-			list = append(list, record.Child{Session: child, Span: stmt.ColumnText(3), Call: stmt.ColumnText(4)})
-			return nil
-		})
+func (j *Journal) Children(ctx context.Context, s record.Session) ([]record.Child, error) {
+	return list(ctx, j, "look for children", selectChildrenSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) record.Child {
+		return record.Child{Session: columnSession(stmt, 0), Span: stmt.ColumnText(3), Call: stmt.ColumnText(4)}
 	})
-	return list, err
 }
 
 // RowsAfter returns the next rows of s with a Seq greater than seq, in order: at most 500 rows and
 // 4 MiB of payload, but at least one row if there is one. When it returns none, there are no more.
-func (j *Journal) RowsAfter(ctx context.Context, s record.Session, seq int64) (rows []record.Event, err error) {
-	err = j.read(ctx, "read the next rows", func(conn *sqlite.Conn) (err error) {
-		rows, err = readEvents(conn, s, seq, nextRows, nextBytes)
-		return err
+func (j *Journal) RowsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error) {
+	return get(ctx, j, "read the next rows", func(conn *sqlite.Conn) ([]record.Event, error) {
+		return scanRows(conn, selectEventsSQL, nextBytes, func(b *binder) {
+			b.session(s)
+			b.integer(seq, nextRows)
+		}, rowOf(s))
 	})
-	return rows, err
 }
 
 // Row returns the row with an event id, of any session; false if no such row is stored.
 func (j *Journal) Row(ctx context.Context, eventID string) (e record.Event, found bool, err error) {
-	err = j.read(ctx, "read row "+eventID, func(conn *sqlite.Conn) (err error) {
-		e, found, err = readRow(conn, eventID)
-		return err
+	err = j.read(ctx, "read row "+eventID, func(conn *sqlite.Conn) error {
+		return query(conn, selectRowSQL, func(b *binder) { b.text(eventID) }, func(stmt *sqlite.Stmt) error {
+			e, found = scanRow(stmt), true
+			return nil
+		})
 	})
 	return e, found, err
 }
@@ -100,41 +114,9 @@ func (j *Journal) Stored(ctx context.Context, eventIDs ...string) (all bool, err
 	return all, err
 }
 
-// noLimit is the limit of a statement that returns all rows.
-const noLimit = -1
-
-// readEvents returns the rows of s after seq, in order: at most limit rows and maxBytes of payload,
-// but at least one row if there is one.
-func readEvents(conn *sqlite.Conn, s record.Session, seq int64, limit int, maxBytes int64) ([]record.Event, error) {
-	return scanRows(conn, selectEventsSQL, maxBytes, func(b *binder) {
-		b.session(s)
-		b.integer(seq, int64(limit))
-	}, columns{
-		payload: [...]int{11, 12, 13, 14, 16},
-		row:     func(stmt *sqlite.Stmt) record.Event { return scanEvent(stmt, s) },
-	})
-}
-
-// readRow returns the row with an event id.
-func readRow(conn *sqlite.Conn, eventID string) (e record.Event, found bool, err error) {
-	err = query(conn, selectRowSQL, func(b *binder) { b.text(eventID) }, func(stmt *sqlite.Stmt) error {
-		e, found = scanRow(stmt), true
-		return nil
-	})
-	return e, found, err
-}
-
-// columns tells what the columns of a statement are.
-type columns struct {
-	// payload are the numbers of the columns whose bytes count as the payload of a row: content,
-	// content parts, attributes, latencies and error message.
-	payload [5]int
-	row     func(*sqlite.Stmt) record.Event
-}
-
-// scanRows reads rows until the statement has no more or the next would exceed maxBytes, but at
+// scanRows reads rows in the columns of select_rows until the statement has no more or the next would exceed maxBytes, but at
 // least one row if there is one.
-func scanRows(conn *sqlite.Conn, text string, maxBytes int64, bind func(*binder), of columns) (rows []record.Event, err error) {
+func scanRows(conn *sqlite.Conn, text string, maxBytes int64, bind func(*binder), scan func(*sqlite.Stmt) record.Event) (rows []record.Event, err error) {
 	stmt, err := conn.Prepare(text)
 	if err != nil {
 		return nil, err
@@ -150,51 +132,57 @@ func scanRows(conn *sqlite.Conn, text string, maxBytes int64, bind func(*binder)
 		if err != nil || !more {
 			return rows, err
 		}
-		for _, col := range of.payload {
+		for col := columnErrorMessage; col <= columnLatency; col++ {
 			maxBytes -= int64(stmt.ColumnLen(col))
 		}
 		if maxBytes < 0 && len(rows) > 0 {
 			return rows, nil
 		}
-		rows = append(rows, of.row(stmt))
+		rows = append(rows, scan(stmt))
 	}
 }
 
-func scanEvent(stmt *sqlite.Stmt, s record.Session) record.Event {
+// rowOf returns what reads a row of select_events, which leaves out the session that its caller has.
+func rowOf(s record.Session) func(*sqlite.Stmt) record.Event {
+	return func(stmt *sqlite.Stmt) record.Event {
+		e := scanRow(stmt)
+		e.AppName, e.UserID, e.SessionID = s.App, s.User, s.ID
+		return e
+	}
+}
+
+// Columns of select_rows.
+const (
+	columnErrorMessage = 16 + iota // the first of those that count as the payload
+	columnContent
+	columnContentParts
+	columnAttributes
+	columnLatency
+)
+
+// scanRow reads a row of select_rows.
+func scanRow(stmt *sqlite.Stmt) record.Event {
 	return record.Event{
-		AppName:      s.App,
-		UserID:       s.User,
-		SessionID:    s.ID,
 		Seq:          stmt.ColumnInt64(0),
-		RunID:        stmt.ColumnText(1),
-		RunSeq:       stmt.ColumnInt64(2),
-		Timestamp:    stmt.ColumnInt64(3),
-		EventID:      stmt.ColumnText(4),
-		EventType:    stmt.ColumnText(5),
-		Agent:        stmt.ColumnText(6),
-		InvocationID: stmt.ColumnText(7),
-		TraceID:      stmt.ColumnText(8),
-		SpanID:       stmt.ColumnText(9),
-		ParentSpanID: stmt.ColumnText(10),
-		Content:      columnJSON(stmt, 11),
-		ContentParts: columnJSON(stmt, 12),
-		Attributes:   columnJSON(stmt, 13),
-		LatencyMS:    columnJSON(stmt, 14),
+		RunSeq:       stmt.ColumnInt64(1),
+		Timestamp:    stmt.ColumnInt64(2),
+		IsTruncated:  stmt.ColumnBool(3),
+		AppName:      stmt.ColumnText(4),
+		UserID:       stmt.ColumnText(5),
+		SessionID:    stmt.ColumnText(6),
+		RunID:        stmt.ColumnText(7),
+		EventID:      stmt.ColumnText(8),
+		EventType:    stmt.ColumnText(9),
+		Agent:        stmt.ColumnText(10),
+		InvocationID: stmt.ColumnText(11),
+		TraceID:      stmt.ColumnText(12),
+		SpanID:       stmt.ColumnText(13),
+		ParentSpanID: stmt.ColumnText(14),
 		Status:       stmt.ColumnText(15),
-		ErrorMessage: stmt.ColumnText(16),
-		IsTruncated:  stmt.ColumnBool(17),
+		ErrorMessage: stmt.ColumnText(columnErrorMessage),
+		Content:      columnJSON(stmt, columnContent),
+		ContentParts: columnJSON(stmt, columnContentParts),
+		Attributes:   columnJSON(stmt, columnAttributes),
+		LatencyMS:    columnJSON(stmt, columnLatency),
 	}
-}
-
-// Count returns the number of rows in the journal, over all sessions. It reads an
-// index from end to end.
-func (j *Journal) Count(ctx context.Context) (int64, error) {
-	var n int64
-	err := j.read(ctx, "count rows", func(conn *sqlite.Conn) error {
-		return query(conn, countEventsSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-			n = stmt.ColumnInt64(0)
-			return nil
-		})
-	})
-	return n, err
 }

@@ -16,7 +16,7 @@ import (
 // A panic that somebody recovers must not keep the connection it was on: the next read
 // would wait for it.
 func TestPanicGivesTheConnectionBack(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}, Readers: 1})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestPanicGivesTheConnectionBack(t *testing.T) {
 	}()
 	err = j.Read(t.Context(), func(conn *sqlite.Conn) error {
 		if conn != lent {
-			t.Error("the second read has another connection than the only one")
+			t.Error("the second read has another connection than the first one")
 		}
 		return nil
 	})

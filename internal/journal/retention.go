@@ -35,19 +35,6 @@ const (
 	logSteps = 32
 )
 
-// checkRetention refuses a c with its defaults that neither bounds age nor size.
-func (c *Config) checkRetention() error {
-	switch {
-	case c.Retention.MaxAge < 0:
-		return fmt.Errorf("retention: age %v is negative: leave it out to keep sessions of any age", c.Retention.MaxAge)
-	case c.Retention.MaxSize < 0:
-		return fmt.Errorf("retention: size of %d bytes is negative: leave it out for a file of any size", c.Retention.MaxSize)
-	case c.SweepInterval < 0:
-		return fmt.Errorf("retention: interval %v is negative: leave it out for %v", c.SweepInterval, DefaultSweepInterval)
-	}
-	return nil
-}
-
 // retention removes sessions in the background. It owns one goroutine and writes through the writer
 // only, in steps of some milliseconds.
 //

@@ -724,20 +724,6 @@ func TestCloseEndsRetention(t *testing.T) {
 	})
 }
 
-func TestRetentionConfigErrors(t *testing.T) {
-	for want, cfg := range map[string]journal.Config{
-		"age":      {Journal: config.Journal{Retention: config.Retention{MaxAge: -1}}},
-		"size":     {Journal: config.Journal{Retention: config.Retention{MaxSize: -1}}},
-		"interval": {SweepInterval: -1},
-	} {
-		cfg.Path = journaltest.Path(t)
-		_, err := journal.Open(t.Context(), cfg)
-		if err == nil || !strings.Contains(err.Error(), "retention: "+want) {
-			t.Errorf("error %v, want it refused for its %s", err, want)
-		}
-	}
-}
-
 // TestRetentionLookIsCheap asks SQLite how it looks for something to remove: by the
 // indexes, never through the whole of a table.
 func TestRetentionLookIsCheap(t *testing.T) {

@@ -6,7 +6,6 @@ package journal
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -28,16 +27,12 @@ func (j *Journal) SetRules(ctx context.Context, digest string, rules []byte) err
 		return err
 	}
 	text := string(rules) // a copy: the writer may use it when ctx has ended
-	err = j.w.doAt(ctx, j.w.level, func(conn *sqlite.Conn) error {
+	return j.write(ctx, "note the rules "+digest, j.w.level, func(conn *sqlite.Conn) error {
 		return exec(conn, upsertRulesSQL, func(b *binder) {
 			b.text(digest, text)
 			b.time(j.w.now())
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("journal: note the rules %s: %w", digest, err)
-	}
-	return nil
 }
 
 // Rules returns the rules with a digest, or the newest if digest is ""; false if there are none.

@@ -147,20 +147,6 @@ func TestOpenAtOnceConcurrentSafe(t *testing.T) {
 	}
 }
 
-func TestAtLeast(t *testing.T) {
-	for _, tt := range []struct {
-		v    string
-		want bool
-	}{
-		{"3.51.3", true}, {"3.51.10", true}, {"3.52.0", true}, {"4.0.0", true}, {"3.51.3.1", true},
-		{"3.51.2", false}, {"3.9.99", false}, {"2.99.99", false}, {"3.51", false}, {"", false}, {"x.y", false},
-	} {
-		if got := atLeast(tt.v, minSQLite); got != tt.want {
-			t.Errorf("atLeast(%q) = %v", tt.v, got)
-		}
-	}
-}
-
 // Open waits for another process that makes the tables of the file, until its context ends.
 func TestOpenEndsWithItsContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")

@@ -4,11 +4,13 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -19,23 +21,17 @@ import (
 
 // Sessions lists sessions, the one with the newest row first.
 func (j *Journal) Sessions(ctx context.Context, q store.Query) ([]store.Session, error) {
-	if min(q.Before, q.After) < 0 || q.Limit < 0 || q.Offset < 0 {
-		return nil, fmt.Errorf("journal: list sessions: limit %d, offset %d, before %d, after %d: none may be negative", q.Limit, q.Offset, q.Before, q.After)
-	}
-	if q.Limit == 0 {
-		q.Limit = 100
-	}
-	if q.Before == 0 {
-		q.Before = math.MaxInt64
+	if err := q.Check(); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
 	}
 	var list []store.Session
 	err := j.read(ctx, "list sessions", func(conn *sqlite.Conn) error {
 		return query(conn, selectSessionsSQL, func(b *binder) {
 			b.text(q.App, q.User)
-			b.integer(int64(q.Limit), int64(q.Offset))
+			b.integer(int64(cmp.Or(q.Limit, store.DefaultLimit)), int64(q.Offset))
 			b.text(q.ID)
 			b.time(q.From, q.To)
-			b.integer(q.Before)
+			b.integer(cmp.Or(q.Before, math.MaxInt64))
 			b.text(q.Prefix, afterPrefix(q.Prefix))
 			b.integer(q.After)
 		}, func(stmt *sqlite.Stmt) error {
@@ -49,7 +45,7 @@ func (j *Journal) Sessions(ctx context.Context, q store.Query) ([]store.Session,
 
 func scanSummary(stmt *sqlite.Stmt) (store.Session, error) {
 	s := store.Session{
-		Session:  record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
+		Session:  columnSession(stmt, 0),
 		First:    columnTime(stmt, 3),
 		Last:     columnTime(stmt, 4),
 		LastSeq:  stmt.ColumnInt64(5),
@@ -82,18 +78,23 @@ func afterPrefix(prefix string) string { return prefix + "\U0010FFFF" }
 // prefix: those of an application and a user where of names them, the one with the newest approval
 // first, at most limit.
 func (j *Journal) Requested(ctx context.Context, of record.Session, prefix string, limit int) ([]record.Session, error) {
-	var list []record.Session
-	err := j.read(ctx, "look for an approval", func(conn *sqlite.Conn) error {
-		return query(conn, selectRequestedSQL, func(b *binder) {
-			b.text(prefix, afterPrefix(prefix), of.App, of.User)
-			b.integer(int64(max(limit, 0)))
-		}, func(stmt *sqlite.Stmt) error {
-			list = append(list, record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)})
-			return nil
-		})
-	})
-	return list, err
+	return list(ctx, j, "look for an approval", selectRequestedSQL, func(b *binder) {
+		b.text(prefix, afterPrefix(prefix), of.App, of.User)
+		b.integer(int64(max(limit, 0)))
+	}, firstSession)
 }
+
+// OpenRequests returns the sessions with a request for an approval that may still be answered at the time
+// now, at most limit of them. The one that expires first comes first.
+func (j *Journal) OpenRequests(ctx context.Context, now time.Time, limit int) ([]record.Session, error) {
+	return list(ctx, j, "list open requests", selectOpenRequestsSQL, func(b *binder) {
+		b.time(now)
+		b.integer(int64(max(limit, 0)))
+	}, firstSession)
+}
+
+// firstSession reads a session from the first columns.
+func firstSession(stmt *sqlite.Stmt) record.Session { return columnSession(stmt, 0) }
 
 // Standings returns where sessions stand, in their order. It reads no other rows of them
 // than it returns.
@@ -101,6 +102,7 @@ func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]s
 	out := make([]store.Standing, len(sessions))
 	err := j.read(ctx, "look where sessions stand", func(conn *sqlite.Conn) error {
 		for i, s := range sessions {
+			scan := rowOf(s)
 			list, err := listApprovals(conn, safety.Query{Session: s, Brief: true})
 			if err != nil {
 				return err
@@ -110,7 +112,7 @@ func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]s
 				b.session(s)
 				b.boolean(len(out[i].Approvals) == 0)
 			}, func(stmt *sqlite.Stmt) error {
-				out[i].Rows = append(out[i].Rows, scanEvent(stmt, s))
+				out[i].Rows = append(out[i].Rows, scan(stmt))
 				return nil
 			})
 			if err != nil {
@@ -126,12 +128,5 @@ func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]s
 // of model calls alone there is something, the names of the models and the tokens used,
 // where they stand in a row as it was recorded.
 func (j *Journal) Outline(ctx context.Context, s record.Session) ([]record.Event, error) {
-	var events []record.Event
-	err := j.read(ctx, "outline a session", func(conn *sqlite.Conn) error {
-		return query(conn, selectOutlineSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
-			events = append(events, scanEvent(stmt, s))
-			return nil
-		})
-	})
-	return events, err
+	return list(ctx, j, "outline a session", selectOutlineSQL, func(b *binder) { b.session(s) }, rowOf(s))
 }

@@ -9,44 +9,27 @@ import (
 	"unsafe"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// errNoRow is returned by queryRow for an empty result.
-var errNoRow = errors.New("no row")
-
 // execAll runs statements that return nothing of interest, such as pragmas.
 func execAll(conn *sqlite.Conn, statements ...string) error {
 	for _, text := range statements {
-		stmt, _, err := conn.PrepareTransient(text)
-		if err != nil {
-			return err
-		}
-		_, err = stmt.Step()
-		if err := errors.Join(err, stmt.Finalize()); err != nil {
+		if err := sqlitex.ExecuteTransient(conn, text, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// queryRow runs a statement without parameters and hands its first row to scan.
+// queryRow runs a statement without parameters and hands its only row to scan.
 func queryRow(conn *sqlite.Conn, text string, scan func(*sqlite.Stmt)) error {
-	stmt, _, err := conn.PrepareTransient(text)
-	if err != nil {
-		return err
-	}
-	defer stmt.Finalize()
-	ok, err := stmt.Step()
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return errNoRow
-	}
-	scan(stmt)
-	return nil
+	return sqlitex.ExecuteTransient(conn, text, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		scan(stmt)
+		return nil
+	}})
 }
 
 // query runs a cached statement with the parameters that bind sets and hands every
@@ -155,6 +138,11 @@ func columnJSON(stmt *sqlite.Stmt, col int) []byte {
 		return []byte(s)
 	}
 	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
+
+// columnSession returns a session from three columns, which begin with col.
+func columnSession(stmt *sqlite.Stmt, col int) record.Session {
+	return record.Session{App: stmt.ColumnText(col), User: stmt.ColumnText(col + 1), ID: stmt.ColumnText(col + 2)}
 }
 
 // columnTime returns a time column in UTC, the zero time for NULL.

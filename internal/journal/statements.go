@@ -33,7 +33,6 @@ var (
 	selectOutlineSQL       = statement("agent_events", "select_outline")
 	selectMilestonesSQL    = statement("agent_events", "select_milestones")
 	selectTriggersSQL      = statement("agent_events", "select_triggers")
-	countEventsSQL         = statement("agent_events", "count_events")
 	selectLastSeqSQL       = statement("agent_events", "select_last_seq")
 	selectRemovableRowsSQL = statement("agent_events", "select_removable_rows")
 	removeRowsSQL          = statement("agent_events", "remove_rows")

@@ -22,7 +22,7 @@ func (j *Journal) Summaries(ctx context.Context, now time.Time, each func(*store
 		var words []byte
 		return query(conn, selectSummariesSQL, func(b *binder) { b.time(now) }, func(stmt *sqlite.Stmt) error {
 			s := store.Summary{
-				Session: record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
+				Session: columnSession(stmt, 0),
 				LastSeq: stmt.ColumnInt64(3), LastTime: stmt.ColumnInt64(4), Events: stmt.ColumnInt64(5),
 				Known: !stmt.ColumnIsNull(6),
 			}
@@ -46,12 +46,8 @@ func numbersOf(s *store.Summary) [7]*int64 {
 }
 
 // Stamp returns the state of a session: before its rows are read for a summary.
-func (j *Journal) Stamp(ctx context.Context, s record.Session) (stamp store.Stamp, err error) {
-	err = j.read(ctx, "look at the state of a session", func(conn *sqlite.Conn) (err error) {
-		stamp, err = stampOf(conn, s)
-		return err
-	})
-	return stamp, err
+func (j *Journal) Stamp(ctx context.Context, s record.Session) (store.Stamp, error) {
+	return get(ctx, j, "look at the state of a session", func(conn *sqlite.Conn) (store.Stamp, error) { return stampOf(conn, s) })
 }
 
 // stampOf returns the state of a session; the zero value if nothing is known of it.
@@ -65,7 +61,7 @@ func stampOf(conn *sqlite.Conn, s record.Session) (stamp store.Stamp, err error)
 
 // KeepSummaries stores summaries in one transaction, which need not be on the disk when it returns.
 func (j *Journal) KeepSummaries(ctx context.Context, list []store.NewSummary) error {
-	err := j.w.doAt(ctx, syncNormal, func(conn *sqlite.Conn) error {
+	return j.write(ctx, fmt.Sprintf("keep the summaries of %d sessions", len(list)), syncNormal, func(conn *sqlite.Conn) error {
 		for _, s := range list {
 			now, err := stampOf(conn, s.Session)
 			if err != nil {
@@ -91,8 +87,4 @@ func (j *Journal) KeepSummaries(ctx context.Context, list []store.NewSummary) er
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("journal: keep the summaries of %d sessions: %w", len(list), err)
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
@@ -31,6 +32,24 @@ const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 5 * time.Second
 )
+
+// synchronous is a value of the pragma of that name. OFF is not among them: a
+// checkpoint would move rows from the log to the file without waiting for the disk,
+// and no later write of the log could make up for that.
+type synchronous string
+
+const (
+	syncNormal synchronous = "NORMAL" // the disk is waited for when the log is copied to the file
+	syncFull   synchronous = "FULL"   // and at every commit
+)
+
+// synchronous returns the value for commits of rows.
+func synchronousOf(d config.Durability) synchronous {
+	if d == config.DurabilitySync {
+		return syncFull
+	}
+	return syncNormal
+}
 
 // call is work for the write connection, done after all rows queued before it. A
 // call without a function is a barrier.

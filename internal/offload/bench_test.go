@@ -39,7 +39,7 @@ func BenchmarkPut(b *testing.B) {
 }
 
 func BenchmarkDirCreate(b *testing.B) {
-	d := openDir(b, b.TempDir(), nil)
+	d := openDir(b, b.TempDir(), false)
 	data := make([]byte, 64<<10)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()

@@ -155,10 +155,7 @@ func TestCloseOfStore(t *testing.T) {
 		{"panics", func() error { panic("bug") }, "the store panicked: bug"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			u, err := offload.New(offload.Config{Store: &memory{close: tt.close}, QueueBytes: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := offload.New(offload.Config{Store: &memory{close: tt.close}, QueueBytes: 1})
 			if err := u.Close(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Close: %v, want %q", err, tt.want)
 			}
@@ -167,10 +164,7 @@ func TestCloseOfStore(t *testing.T) {
 	t.Run("hangs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
-			u, err := offload.New(offload.Config{Store: &memory{close: func() error { <-release; return nil }}, QueueBytes: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := offload.New(offload.Config{Store: &memory{close: func() error { <-release; return nil }}, QueueBytes: 1})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if err := u.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, offload.ErrUnwritten) {

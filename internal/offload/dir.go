@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -31,12 +32,6 @@ const (
 	fileMode = 0o600
 )
 
-// DirOptions change how a [Dir] works. The zero value is usable.
-type DirOptions struct {
-	// Sync makes Create return only when the part would survive a power loss.
-	Sync bool
-}
-
 // Dir is a [Store] in a folder, which several processes may share.
 type Dir struct {
 	path string
@@ -50,16 +45,13 @@ type Dir struct {
 // OpenDir opens the folder at path and creates it when there is none. It closes to
 // others a folder that is empty or was created by OpenDir, and refuses any other that
 // they can read. It deletes what killed processes left half-written more than an hour
-// ago. opts may be nil.
-func OpenDir(path string, opts *DirOptions) (*Dir, error) {
-	if opts == nil {
-		opts = new(DirOptions)
-	}
+// ago. With sync, Create returns only when the part would survive a power loss.
+func OpenDir(path string, sync bool) (*Dir, error) {
 	root, err := openRoot(path)
 	if err != nil {
 		return nil, fmt.Errorf("offload: folder %q: %w", path, err)
 	}
-	d := &Dir{path: root.Name(), base: fileURL(root.Name()) + "/", sync: opts.Sync, root: root, link: root.Link}
+	d := &Dir{path: root.Name(), base: fileURL(root.Name()) + "/", sync: sync, root: root, link: root.Link}
 	if err := d.prepareTmp(); err != nil {
 		return nil, errors.Join(fmt.Errorf("offload: folder %q: %w: choose another folder or change its permissions", path, err), root.Close())
 	}
@@ -78,7 +70,7 @@ func (d *Dir) prepareTmp() error {
 	if err := d.root.Remove(probe); err != nil {
 		return err
 	}
-	entries, err := d.readDir(tmpDir)
+	entries, err := fs.ReadDir(d.root.FS(), tmpDir)
 	if err != nil {
 		return err
 	}
@@ -90,15 +82,6 @@ func (d *Dir) prepareTmp() error {
 		}
 	}
 	return nil
-}
-
-func (d *Dir) readDir(name string) ([]os.DirEntry, error) {
-	f, err := d.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := f.ReadDir(-1)
-	return entries, errors.Join(err, f.Close())
 }
 
 // Path returns the absolute path of the folder.
@@ -129,12 +112,8 @@ func (d *Dir) Create(ctx context.Context, name, _ string, data []byte) error {
 // isHopeless reports whether err stays until somebody changes the folder. "Exists" means here that
 // a file stands in the place of a sub-folder.
 func isHopeless(err error) bool {
-	for _, target := range []error{fs.ErrPermission, fs.ErrExist, fs.ErrClosed, syscall.EROFS, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	hopeless := []error{fs.ErrPermission, fs.ErrExist, fs.ErrClosed, syscall.EROFS, syscall.ENOTDIR, syscall.ENAMETOOLONG}
+	return slices.ContainsFunc(hopeless, func(target error) bool { return errors.Is(err, target) })
 }
 
 func (d *Dir) create(ctx context.Context, name string, data []byte) error {

@@ -22,9 +22,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
 )
 
-func openDir(tb testing.TB, path string, opts *offload.DirOptions) *offload.Dir {
+func openDir(tb testing.TB, path string, sync bool) *offload.Dir {
 	tb.Helper()
-	d, err := offload.OpenDir(path, opts)
+	d, err := offload.OpenDir(path, sync)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -58,19 +58,19 @@ func files(tb testing.TB, path string) map[string]string {
 // variants are the ways in which a Dir works.
 var variants = []struct {
 	name  string
-	opts  *offload.DirOptions
+	sync  bool
 	links bool
 }{
-	{"links", nil, true},
-	{"no links", nil, false},
-	{"sync", &offload.DirOptions{Sync: true}, true},
+	{"links", false, true},
+	{"no links", false, false},
+	{"sync", true, true},
 }
 
 func TestDirCreate(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a b", "parts")
-			d := openDir(t, path, v.opts)
+			d := openDir(t, path, v.sync)
 			if !v.links {
 				d.WithoutLinks()
 			}
@@ -107,7 +107,7 @@ func TestDirCreateOnce(t *testing.T) {
 			var created atomic.Int32
 			var wg sync.WaitGroup
 			for i := range 20 {
-				d := openDir(t, path, v.opts) // as another process would
+				d := openDir(t, path, v.sync) // as another process would
 				if !v.links {
 					d.WithoutLinks()
 				}
@@ -148,7 +148,7 @@ func (s *failingOnce) Close() error { return nil }
 // TestDirClaim: another process is about to use the name.
 func TestDirClaim(t *testing.T) {
 	path := t.TempDir()
-	d := openDir(t, path, nil)
+	d := openDir(t, path, false)
 	d.WithoutLinks()
 	claim := filepath.Join(path, offload.ClaimName("a"))
 	if err := os.WriteFile(claim, nil, 0o600); err != nil {
@@ -182,7 +182,7 @@ func TestOpenDirErrors(t *testing.T) {
 		{file, "not a folder"},
 		{filepath.Join(file, "sub"), "choose another folder"},
 	} {
-		if _, err := offload.OpenDir(tt.path, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := offload.OpenDir(tt.path, false); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("OpenDir(%q): %v, want %q", tt.path, err, tt.want)
 		}
 	}
@@ -190,7 +190,7 @@ func TestOpenDirErrors(t *testing.T) {
 
 func TestOpenDirRemovesLeftovers(t *testing.T) {
 	path := t.TempDir()
-	openDir(t, path, nil)
+	openDir(t, path, false)
 	tmp := filepath.Join(path, ".tmp")
 	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "old.claim": 2 * time.Hour, "new": time.Minute} {
 		name = filepath.Join(tmp, name)
@@ -199,7 +199,7 @@ func TestOpenDirRemovesLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	openDir(t, path, nil)
+	openDir(t, path, false)
 	if diff := cmp.Diff(map[string]string{".tmp/new": "half"}, files(t, path)); diff != "" {
 		t.Error(diff)
 	}
@@ -209,7 +209,7 @@ func TestOpenDirRemovesLeftovers(t *testing.T) {
 func TestDirEscape(t *testing.T) {
 	outside := t.TempDir()
 	path := t.TempDir()
-	d := openDir(t, path, nil)
+	d := openDir(t, path, false)
 	if err := os.Symlink(outside, filepath.Join(path, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestDirEscape(t *testing.T) {
 
 func TestDirContext(t *testing.T) {
 	path := t.TempDir()
-	d := openDir(t, path, nil)
+	d := openDir(t, path, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := d.Create(ctx, "a", "", []byte("x")); !errors.Is(err, context.Canceled) {
@@ -244,7 +244,7 @@ func TestDirContext(t *testing.T) {
 
 // TestDirFailures: what waiting cannot cure is not tried for 30 seconds.
 func TestDirFailures(t *testing.T) {
-	d := openDir(t, t.TempDir(), nil)
+	d := openDir(t, t.TempDir(), false)
 	u := start(t, offload.Config{Store: d, Timeout: time.Hour})
 	put(t, u, "file", "x")
 	flush(t, u)
@@ -271,7 +271,7 @@ func TestOpenDirTogether(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				d, err := offload.OpenDir(path, nil)
+				d, err := offload.OpenDir(path, false)
 				if err == nil {
 					err = d.Close()
 				}

@@ -22,7 +22,7 @@ func TestDirModes(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	path := filepath.Join(t.TempDir(), "new", "parts")
-	d := openDir(t, path, nil)
+	d := openDir(t, path, false)
 	for _, name := range []string{"a/b/c", "d"} {
 		if err := d.Create(t.Context(), name, "", []byte("x")); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestOpenDirModes(t *testing.T) {
 	}{
 		{"empty and open", func(path string) error { return os.Chmod(path, 0o755) }, ""},
 		{"ours, opened later", func(path string) error {
-			d, err := offload.OpenDir(path, nil)
+			d, err := offload.OpenDir(path, false)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func TestOpenDirModes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := offload.OpenDir(path, nil)
+			d, err := offload.OpenDir(path, false)
 			if err == nil {
 				defer d.Close()
 			}

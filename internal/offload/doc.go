@@ -12,8 +12,8 @@
 // returns the URI that the part will have. That URI is final, but the part stands
 // there only once it was stored: [Uploader.Flush] waits for that. Nothing that a
 // store does, be it slow, failing, hanging or panicking, reaches the caller of Put.
-// What Put refuses and what is lost later is counted by reason in [Stats], and
-// [Stats.Check] says whether the counters add up.
+// What Put refuses and what is lost later is counted by reason in [Stats]: every part
+// that was accepted is stored, lost or queued.
 //
 // Names are created, never overwritten: whoever calls Put makes them unique, and a
 // store answers [ErrExists] to a name that is taken. A part may be put again under a name
@@ -35,7 +35,7 @@
 // folder it stands in.
 //
 // Parts survive the end of the process as soon as they are stored. They survive a
-// power loss only with [DirOptions] Sync.
+// power loss only if [OpenDir] was told so.
 //
 // # Retention
 //

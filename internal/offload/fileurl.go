@@ -25,12 +25,5 @@ func fileURL(path string) string {
 
 // escapePath encodes path for a URL; slashes stay.
 func escapePath(path string) string {
-	for i := range len(path) {
-		c := path[i]
-		plain := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("/-_.~", c) >= 0
-		if !plain {
-			return (&url.URL{Path: path}).EscapedPath()
-		}
-	}
-	return path
+	return (&url.URL{Path: path}).EscapedPath()
 }

@@ -31,7 +31,7 @@ const (
 const crashPartSize = 3 << 20 // several writes
 
 func crashChild(dir string) {
-	d, err := offload.OpenDir(dir, nil)
+	d, err := offload.OpenDir(dir, false)
 	if err != nil {
 		fmt.Println("error", err)
 		return
@@ -60,7 +60,7 @@ func TestKill(t *testing.T) {
 			for range rounds {
 				crash(t, dir, noLinks, stored)
 			}
-			openDir(t, dir, nil)
+			openDir(t, dir, false)
 			leftovers := 0
 			for name, data := range files(t, dir) {
 				if path.Dir(name) == ".tmp" {

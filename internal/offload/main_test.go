@@ -91,10 +91,7 @@ func start(tb testing.TB, cfg offload.Config) *offload.Uploader {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	u, err := offload.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	u := offload.New(cfg)
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 5*time.Minute)
 		defer cancel()

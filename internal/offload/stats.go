@@ -3,10 +3,7 @@
 
 package offload
 
-import (
-	"fmt"
-	"maps"
-)
+import "maps"
 
 // Reason says why a part was refused or lost. The set may grow.
 type Reason string
@@ -63,21 +60,4 @@ func (u *Uploader) Stats() Stats {
 	s := u.stats
 	s.Refused, s.Lost = maps.Clone(s.Refused), maps.Clone(s.Lost)
 	return s
-}
-
-// Check returns an error unless every accepted part is accounted for: it is stored,
-// lost for a reason, or queued.
-func (s Stats) Check() error {
-	lost := sum(s.Lost)
-	if s.Queued < 0 || s.Accepted != s.Stored+lost+uint64(s.Queued) {
-		return fmt.Errorf("offload: %d parts accepted, but %d stored + %d lost + %d queued", s.Accepted, s.Stored, lost, s.Queued)
-	}
-	return nil
-}
-
-func sum(counts map[Reason]uint64) (n uint64) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
 }

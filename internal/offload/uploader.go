@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -35,7 +33,7 @@ type Config struct {
 	Store Store
 	// QueueBytes bounds the memory of the parts that wait or are being stored.
 	QueueBytes int64
-	// MaxBytes is the size of the largest part that is taken. The default is QueueBytes.
+	// MaxBytes is the size of the largest part that is taken, at most QueueBytes, which is the default.
 	MaxBytes int64
 	// Timeout is how long storing one part may take, with all attempts. Until then
 	// an attempt that failed is repeated, unless its error is [Permanent].
@@ -45,30 +43,12 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c *Config) setDefaults() error {
-	if c.Store == nil {
-		return errors.New("no store: set Config.Store, for example to the result of OpenDir")
-	}
-	for _, n := range []struct {
-		name  string
-		value int64
-	}{{"QueueBytes", c.QueueBytes}, {"MaxBytes", c.MaxBytes}, {"Timeout", int64(c.Timeout)}} {
-		if n.value < 0 {
-			return fmt.Errorf("%s is %d: use a positive value, or 0 for the default", n.name, n.value)
-		}
-	}
-	if c.QueueBytes == 0 {
-		return errors.New("no room for parts that wait: set Config.QueueBytes")
-	}
+func (c *Config) setDefaults() {
 	c.MaxBytes = cmp.Or(c.MaxBytes, c.QueueBytes)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	if c.MaxBytes > c.QueueBytes {
-		return fmt.Errorf("MaxBytes %d is more than QueueBytes %d, so the largest parts would never fit: raise QueueBytes or lower MaxBytes", c.MaxBytes, c.QueueBytes)
-	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	return nil
 }
 
 // part is what Put accepted.
@@ -103,12 +83,9 @@ type Uploader struct {
 	refusals bool
 }
 
-// New starts an Uploader. [Uploader.Close] ends it. After an error the store is still
-// the caller's to close.
-func New(cfg Config) (*Uploader, error) {
-	if err := cfg.setDefaults(); err != nil {
-		return nil, fmt.Errorf("offload: %w", err)
-	}
+// New starts an Uploader. [Uploader.Close] ends it.
+func New(cfg Config) *Uploader {
+	cfg.setDefaults()
 	u := &Uploader{
 		cfg:   cfg,
 		log:   slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, nil)),
@@ -118,7 +95,7 @@ func New(cfg Config) (*Uploader, error) {
 	u.wake.L = &u.mu
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	go u.work()
-	return u, nil
+	return u
 }
 
 // Put takes a copy of data to be stored under name and returns the URI that it will

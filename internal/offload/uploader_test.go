@@ -415,22 +415,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-func TestConfig(t *testing.T) {
-	for _, tt := range []struct {
-		cfg  offload.Config
-		want string
-	}{
-		{offload.Config{}, "no store"},
-		{offload.Config{Store: new(memory)}, "set Config.QueueBytes"},
-		{offload.Config{Store: new(memory), QueueBytes: -1}, "QueueBytes is -1"},
-		{offload.Config{Store: new(memory), MaxBytes: -1}, "MaxBytes is -1"},
-		{offload.Config{Store: new(memory), Timeout: -1}, "Timeout is -1"},
-		{offload.Config{Store: new(memory), QueueBytes: 10, MaxBytes: 11}, "raise QueueBytes or lower MaxBytes"},
-	} {
-		if _, err := offload.New(tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("New(%+v): %v, want %q", tt.cfg, err, tt.want)
-		}
-	}
+func TestDefaultOfMaxBytes(t *testing.T) {
 	u := start(t, offload.Config{Store: new(memory), QueueBytes: 10})
 	put(t, u, "fits", strings.Repeat("x", 10))
 	if _, ok := u.Put("larger", "", make([]byte, 11)); ok || u.Stats().Refused[offload.ReasonTooLarge] != 1 {

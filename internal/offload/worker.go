@@ -40,7 +40,7 @@ func (u *Uploader) work() {
 	u.mu.Lock()
 	unwritten := u.unwritten()
 	u.mu.Unlock()
-	if err := errors.Join(unwritten, u.closeStore()); err != nil {
+	if err := errors.Join(unwritten, guard(u.cfg.Store.Close)); err != nil {
 		u.closeErr = fmt.Errorf("offload: close: %w", err)
 	}
 	u.cancel(nil)
@@ -126,13 +126,18 @@ func (u *Uploader) outOfTime(r Reason) Reason {
 }
 
 // create is one attempt.
-func (u *Uploader) create(ctx context.Context, p *part) (err error) {
+func (u *Uploader) create(ctx context.Context, p *part) error {
+	return guard(func() error { return u.cfg.Store.Create(ctx, p.name, p.contentType, p.data) })
+}
+
+// guard calls a method of the store and makes an error of a panic.
+func guard(call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, debug.Stack()}
 		}
 	}()
-	return u.cfg.Store.Create(ctx, p.name, p.contentType, p.data)
+	return call()
 }
 
 // finish counts what became of the part that was being stored.
@@ -161,13 +166,4 @@ func (u *Uploader) settle(p *part, lost Reason, err error) {
 		close(u.settled)
 		u.settled = nil
 	}
-}
-
-func (u *Uploader) closeStore() (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v, debug.Stack()}
-		}
-	}()
-	return u.cfg.Store.Close()
 }

@@ -32,6 +32,7 @@ var vendorForms = []string{
 	`PMAK-[a-f0-9]{24}-[a-f0-9]{34}`, `NRAK-[A-Z0-9]{27}`, `sntryu_[a-f0-9]{64}`, `sntrys_eyJ[a-zA-Z0-9+/]{60,200}={0,2}_[a-zA-Z0-9+/]{43}`,
 	`glsa_[a-zA-Z0-9]{32}_[a-fA-F0-9]{8}`, `glc_eyJ[a-zA-Z0-9+/]{80,200}={0,3}`, `sgp_[a-f0-9]{40}`, `sgp_[a-f0-9]{16}_[a-f0-9]{40}`,
 	`lin_api_[a-zA-Z0-9]{40}`, `ntn_[0-9]{11}[A-Za-z0-9]{35}`, `ATATT3[A-Za-z0-9_=-]{186}`, `pnu_[a-zA-Z0-9]{36}`, `rdme_[a-z0-9]{70}`,
+	`nvapi-[\w-]{64}`, `sb_secret_[\w-]{22}_[a-zA-Z0-9]{8}`, `figd_[\w-]{40}`,
 	`ops_eyJ[a-zA-Z0-9+/]{250,400}={0,3}`, `AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}`, `[0-9]{8,10}:AA[\w-]{33}`,
 }
 

@@ -65,20 +65,16 @@ func (o *owner) acknowledged(b *batch) {
 // failed makes the next attempt wait after an error for which a stream was given up.
 func (o *owner) failed(now time.Time, err error) {
 	c := ClassOf(err)
-	switch c {
-	case ClassPermanent:
-		o.stop(now, err)
-		return
-	case ClassNotFound, ClassSchema:
-		if o.backoff.impatient(now) {
-			o.upgrade = c == ClassSchema
-			o.stop(now, fmt.Errorf("%w (for %v)", err, patience))
-			return
-		}
-	}
 	o.upgrade = c == ClassSchema
-	o.targetFailed(err)
-	o.retryAt = now.Add(o.backoff.failed(c))
+	switch {
+	case c == ClassPermanent:
+		o.stop(now, err)
+	case (c == ClassNotFound || c == ClassSchema) && o.backoff.impatient(now):
+		o.stop(now, fmt.Errorf("%w (for %v)", err, patience))
+	default:
+		o.targetFailed(err)
+		o.retryAt = now.Add(o.backoff.failed(c))
+	}
 }
 
 // stop makes the next attempt wait for somebody to remove the reason. What was read is

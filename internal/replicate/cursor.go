@@ -155,9 +155,7 @@ func (o *owner) beginClose() {
 // last returns the last committed row. When that is not to be found out it is beyond all:
 // then only the end of the source tells that nothing is left.
 func (o *owner) last(ctx context.Context) int64 {
-	ctx, cancel := context.WithTimeout(ctx, sourceTime)
-	defer cancel()
-	last, err := o.r.cfg.Source.LastSeq(ctx)
+	last, err := asked(ctx, o.r.cfg.Source.LastSeq)
 	if err != nil {
 		o.readErr = err
 		return math.MaxInt64

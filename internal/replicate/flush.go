@@ -100,9 +100,7 @@ func (o *owner) gather() {
 	if f == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(o.r.ctx, sourceTime)
-	defer cancel()
-	last, err := asked(ctx, o.r.cfg.Source.LastSeq)
+	last, err := asked(o.r.ctx, o.r.cfg.Source.LastSeq)
 	if err != nil || last == 0 {
 		f.answer(err)
 		return
@@ -147,9 +145,7 @@ func (o *owner) settledThrough(now time.Time) int64 {
 		return 0
 	}
 	o.flushAt = now.Add(o.r.cfg.Poll)
-	ctx, cancel := context.WithTimeout(o.r.ctx, sourceTime)
-	defer cancel()
-	l, err := o.r.cfg.Source.Backlog(ctx)
+	l, err := asked(o.r.ctx, o.r.cfg.Source.Backlog)
 	switch {
 	case err != nil:
 		return 0 // it is asked again
@@ -198,9 +194,7 @@ func (r *Replicator) Status() Status {
 // Status and however long the source takes.
 func (r *Replicator) look(looking chan struct{}) {
 	defer close(looking)
-	ctx, cancel := context.WithTimeout(r.ctx, sourceTime)
-	defer cancel()
-	l, err := asked(ctx, r.cfg.Source.Backlog)
+	l, err := asked(r.ctx, r.cfg.Source.Backlog)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.looking = nil
@@ -209,8 +203,10 @@ func (r *Replicator) look(looking chan struct{}) {
 	}
 }
 
-// asked makes an error of a panic of the source where somebody waits for the answer.
+// asked asks the source within sourceTime, and makes an error of a panic: somebody waits for the answer.
 func asked[T any](ctx context.Context, question func(context.Context) (T, error)) (answer T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sourceTime)
+	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)

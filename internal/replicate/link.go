@@ -5,7 +5,6 @@ package replicate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -109,9 +108,6 @@ func (l *link) send(target Target, upgrade bool) {
 			pending, err = stream.Append(l.ctx, req.msgs)
 			return err
 		})
-		if err == nil && pending == nil {
-			err = &Error{Err: errors.New("the stream returned neither an answer to wait for nor an error")}
-		}
 		// Rows behind some that did not go out wait, so that they do not overtake them.
 		if err != nil && ClassOf(err) != ClassRows {
 			broken = err
@@ -132,22 +128,10 @@ func (l *link) open(target Target, upgrade bool) (Stream, error) {
 		stream, err = target.Open(l.ctx)
 		return err
 	})
-	if err == nil && stream == nil {
-		err = &Error{Err: errors.New("the target returned neither a stream nor an error")}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open the stream: %w", err)
 	}
-	l.mu.Lock()
-	l.stream = stream
-	late := l.dropped
-	if late {
-		l.running++
-	}
-	l.mu.Unlock()
-	if late {
-		go l.close()
-	}
+	l.change(func() { l.stream = stream })
 	return stream, nil
 }
 
@@ -170,17 +154,22 @@ func (l *link) drop() {
 		b.buf.exposed = true
 	}
 	l.inflight = nil
+	l.change(func() { l.dropped = true })
+	l.cancel()
+	close(l.work)
+}
+
+// change changes the link with the lock. A stream that is open and dropped is closed.
+func (l *link) change(f func()) {
 	l.mu.Lock()
-	l.dropped = true
-	opened := l.stream != nil
-	if opened {
+	f()
+	over := l.stream != nil && l.dropped
+	if over {
 		// Before the others can end: the last one to do so tells that all have.
 		l.running++
 	}
 	l.mu.Unlock()
-	l.cancel()
-	close(l.work)
-	if opened {
+	if over {
 		go l.close()
 	}
 }

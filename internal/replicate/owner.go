@@ -4,6 +4,7 @@
 package replicate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -340,12 +341,9 @@ func (o *owner) watch(now time.Time) {
 	if !ok || now.Before(at) || len(l.answers) > 0 {
 		return
 	}
-	err := l.failed
-	if err == nil {
-		err = &Error{Class: ClassAmbiguous, Err: fmt.Errorf("the stream has answered nothing for %v", o.r.cfg.AckTimeout)}
-	}
+	silent := error(&Error{Class: ClassAmbiguous, Err: fmt.Errorf("the stream has answered nothing for %v", o.r.cfg.AckTimeout)})
 	o.disconnect()
-	o.failed(now, err)
+	o.failed(now, cmp.Or(l.failed, silent))
 }
 
 // publish makes what goes wrong visible in Status.
@@ -365,12 +363,7 @@ func (o *owner) publish(now time.Time) {
 
 // trouble returns what goes wrong now, the worst first; nil when nothing does.
 func (o *owner) trouble() error {
-	for _, err := range []error{o.stopped, o.writeErr, o.readErr, o.targetErr} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(o.stopped, o.writeErr, o.readErr, o.targetErr)
 }
 
 // writeFailed notes that the lease or the cursor cannot be stored.

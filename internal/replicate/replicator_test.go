@@ -568,7 +568,4 @@ func TestErrorText(t *testing.T) {
 	if got := (&replicate.Error{}).Error(); got != "error of class ambiguous" {
 		t.Errorf("the zero Error is %q", got)
 	}
-	if got := replicate.Class(99).String(); got != "class 99" {
-		t.Errorf("an unknown class is %q", got)
-	}
 }

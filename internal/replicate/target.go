@@ -85,11 +85,7 @@ const (
 
 // String returns the name of the class as it stands in dead letters and logs.
 func (c Class) String() string {
-	names := [...]string{"ambiguous", "transient", "exhausted", "permanent", "rows", "not found", "schema", "too large"}
-	if c < 0 || int(c) >= len(names) {
-		return fmt.Sprintf("class %d", int(c))
-	}
-	return names[c]
+	return [...]string{"ambiguous", "transient", "exhausted", "permanent", "rows", "not found", "schema", "too large"}[c]
 }
 
 // Error is what a Target reports. The zero value is an ambiguous error without words.

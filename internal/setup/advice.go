@@ -21,7 +21,7 @@ import (
 // types in coded.
 func Advice(c config.Config, coded []string) []config.Problem {
 	a := newAdvice(c, coded)
-	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unchosen, a.unmet, a.unchecked} {
+	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked} {
 		check()
 	}
 	return a.out
@@ -210,6 +210,17 @@ func (a *advice) unseen() {
 				a.add(config.Entry(rule(i)+".attributes", name), "add it to a rule with in: result, or, where only the plan has it, as a quantity, write optional: true for it in guard.drift",
 					"rule %q names the attribute %q of type %q, which no rule shows in a result: %s unless a tool declares it", e.Name, name, e.Type, fails)
 			}
+		}
+	}
+}
+
+// unacted names the guarded tools whose calls name nothing that a rule reads.
+func (a *advice) unacted() {
+	for _, name := range slices.Sorted(maps.Keys(a.Guard.Tools)) {
+		reads := func(e config.Extract) bool { return e.In == config.InAction && e.Tool == name }
+		if !strings.ContainsAny(name, `*?[\`) && a.Guard.NamesThings(name) && !slices.ContainsFunc(a.Extract, reads) {
+			a.add(config.Entry("guard.tools", name), "add a rule with in: action for each argument that says what it acts on, or write acts_on: nothing if a call names nothing",
+				"no rule reads the arguments of %s: each of its calls fails its check", name)
 		}
 	}
 }

@@ -156,6 +156,8 @@ func checkersHere(c config.Config, types []string) (map[string]safety.Checker, m
 		reason := why[t]
 		switch {
 		case reason != "":
+		case isSet(t):
+			reason = "its tool is called again"
 		case len(c.Checkers)+len(c.Extract) == 0:
 			reason = "no configuration with a checker for it was given, and one in Go would be there only"
 		default:
@@ -169,6 +171,11 @@ func checkersHere(c config.Config, types []string) (map[string]safety.Checker, m
 		})
 	}
 	return checkers, needs, nil
+}
+
+func isSet(typ string) bool {
+	_, is := entity.ElementOf(typ)
+	return is
 }
 
 // NeedsAgent says why only the process of the agent can ask a checker, "" if any process can.

@@ -61,11 +61,16 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	}
 	live = append(live, ev.Underway.Runs(s)...) // those that ended or began meanwhile have no end in these rows
 	why := ev.close(ctx, sel.Broken, live, d)
+	if len(why) < len(sel.Broken) { // rows were written, which may have results that requests showed
+		if sel, err = selectAll(); err != nil {
+			return safety.Snapshot{}, err
+		}
+	}
 	noRow := sel.NoRow
 	if ev.Give != nil && len(noRow) > 0 && d.Node != "" {
 		noRow = ev.Give(ctx, noRow)
 	}
-	if len(why) < len(sel.Broken) || len(noRow) < len(sel.NoRow) { // rows were written
+	if len(noRow) < len(sel.NoRow) {
 		if sel, err = selectAll(); err != nil {
 			return safety.Snapshot{}, err
 		}

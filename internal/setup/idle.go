@@ -12,15 +12,21 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// notes names the rules that read rows and found nothing there.
+// notes names the rules that read rows and found nothing there, and those beside whose finds others may have appeared.
 func notes(rules []graphsync.Tally) (out []string) {
 	for _, t := range rules {
 		if t.Idle() {
 			out = append(out, Idle(t))
 		}
+		if t.Unrepeated > 0 {
+			out = append(out, fmt.Sprintf("rule %q: %s", t.Rule, Unrepeated))
+		}
 	}
 	return out
 }
+
+// Unrepeated says what no check knows of the results that a rule read.
+const Unrepeated = "whether others have appeared is not checked, for its tool is not registered with Replayable"
 
 // Idle says that the rule of a tally read rows and found nothing, or could read none in full.
 func Idle(t graphsync.Tally) string {

@@ -77,7 +77,7 @@ Config.Guard.Budgets[0].Cost.Attribute: "" is not the name of an attribute; use 
 Config.Guard.Budgets[0].Limit.Type: missing; write a type of entity, for example Product
 Config.Guard.Budgets[0].Severity: NaN is out of range; write a number from 0 to 1
 Config.Extract[0].In: args belongs to a tool, not to an event; write content, or leave it out
-Config.Extract[0].ValueType: Kind(99) is not a type of value; write one of: text, number, money, boolean, time
+Config.Extract[0].ValueType: Kind(99) is not a type of value; write one of: text, number, money, boolean, time, set
 Config.Extract[0].ArtifactURI: "uri" is not a JSONPath (RFC 9535): unexpected identifier at position 1; write for example $.name or $.items[*]
 Config.Extract[0].Confidence: -1 is out of range; write a number from 0 to 1
 Config.Extract[1].In: "x" is not a part of an event; write one of: result, args, action, content

@@ -5,7 +5,6 @@ package setup
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 
@@ -21,13 +20,9 @@ func OpenParts(ctx context.Context, c config.Config, log *slog.Logger) (*offload
 	if store == nil || err != nil {
 		return nil, err
 	}
-	parts, err := offload.New(offload.Config{
+	return offload.New(offload.Config{
 		Store: store, QueueBytes: int64(config.MaxPart), MaxBytes: int64(c.Record.Artifacts.MaxBytes), Logger: log,
-	})
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return parts, nil
+	}), nil
 }
 
 // openStore needs a c with its defaults.
@@ -38,6 +33,6 @@ func openStore(ctx context.Context, c config.Config) (offload.Store, error) {
 	case strings.HasPrefix(store, "gs://"):
 		return gcs.Open(ctx, store)
 	default:
-		return offload.OpenDir(store, &offload.DirOptions{Sync: c.Journal.Durability == config.DurabilitySync})
+		return offload.OpenDir(store, c.Journal.Durability == config.DurabilitySync)
 	}
 }

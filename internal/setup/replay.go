@@ -59,7 +59,7 @@ type Caller interface {
 }
 
 // AddReplays adds a checker for each type with replay in the configuration, unless checkers has
-// one. It does not call caller; the first check does.
+// one, and one for the sets that results show. It does not call caller; the first check does.
 func AddReplays(checkers map[string]safety.Checker, c config.Config, of *graphsync.Sessions, now func() time.Time, caller func() Caller) {
 	c = c.WithDefaults()
 	for _, cc := range c.Checkers {
@@ -69,7 +69,13 @@ func AddReplays(checkers map[string]safety.Checker, c config.Config, of *graphsy
 			}
 		}
 	}
+	for _, typ := range of.Extractor().SetTypes() {
+		checkers[typ] = &replayChecker{of: of, caller: caller, now: now, timeout: c.Guard.CheckTimeout, most: maxSetCalls}
+	}
 }
+
+// maxSetCalls bounds how many calls one check repeats for the sets of one type.
+const maxSetCalls = 100
 
 // Check implements [safety.Checker]. Each attribute is asked for where it was seen, so
 // that several calls may be needed for one entity; and entities seen in one call share
@@ -115,7 +121,7 @@ func whole(e entity.Canonical) error {
 		return errors.New("its value was redacted or left out when it was recorded, so that nothing can be compared with it")
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-		if text, _ := e.Attributes[name].AsText(); jsonenc.Marked(text) {
+		if jsonenc.Marked(e.Attributes[name].String()) {
 			return fmt.Errorf("%s was redacted or left out when it was recorded, so that nothing can be compared with it", name)
 		}
 	}
@@ -142,7 +148,7 @@ func (r *replayChecker) again(ctx context.Context, session record.Session, c gra
 		row, err := r.caller().Replay(ctx, session, c)
 		out := replayed{at: at, took: r.now().Sub(at)}
 		if err == nil {
-			out.found, err = r.of.Extractor().Found(row)
+			out.found, err = r.of.Extractor().Found(row, c)
 		}
 		return out, err
 	})
@@ -158,7 +164,7 @@ func (r *replayChecker) admit(ctx context.Context, c graphsync.Call) error {
 	}
 	_, err = safety.Share(ctx, admitKey{r, c.Node}, func(context.Context) (struct{}, error) {
 		if budget.Add(1) > r.most {
-			return struct{}{}, fmt.Errorf("more than %d calls would have to be repeated for one check of this type (max_calls); raise it", r.most)
+			return struct{}{}, fmt.Errorf("more than %d calls would have to be repeated for one check of this type (max_calls); raise it, or write others: ignore in rules whose results are large", r.most)
 		}
 		return struct{}{}, nil
 	})

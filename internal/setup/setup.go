@@ -105,6 +105,17 @@ func Covered(c config.Config) []string {
 	return names
 }
 
+// Counted returns the rules that say others: count, by their tools.
+func Counted(c config.Config) map[string]string {
+	rules := make(map[string]string)
+	for _, e := range c.Extract {
+		if e.Others == config.OthersCount {
+			rules[e.Tool] = e.Name
+		}
+	}
+	return rules
+}
+
 // Extractor returns the extractor of the rules.
 func Extractor(c config.Config) (*graphsync.Extractor, error) {
 	x, err := graphsync.Compile(c.Extract)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/elements"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -30,7 +31,7 @@ func (c *httpChecker) decode(body []byte, header http.Header, fetched time.Time)
 	var errs []error
 	s := safety.State{Attributes: make(map[string]entity.Value, len(c.attributes))}
 	for _, a := range c.attributes {
-		v, err := text.One(a.path.Select(document))
+		v, err := a.of(document)
 		if err == nil && v != nil {
 			s.Attributes[a.name], err = entity.FromAny(v, a.Type, a.Currency)
 		} else if err == nil {
@@ -48,6 +49,18 @@ func (c *httpChecker) decode(body []byte, header http.Header, fetched time.Time)
 		errs = append(errs, &safety.AnswerError{Reason: safety.ReasonMissingAttribute, Err: err})
 	}
 	return s, errors.Join(errs...)
+}
+
+// of returns what the document has of the attribute, or nil if it has nothing.
+func (a *httpAttribute) of(document any) (any, error) {
+	if a.Type != entity.KindSet {
+		return text.One(a.path.Select(document))
+	}
+	list, found, err := elements.Of(a.path, document)
+	if !found {
+		return nil, err
+	}
+	return list, err
 }
 
 // lacks returns missing with one attribute more.

@@ -90,6 +90,33 @@ func TestHTTPChecker(t *testing.T) {
 	}
 }
 
+// A set is what a path selects. That its list is there and empty is not that it is missing.
+func TestHTTPReadsSets(t *testing.T) {
+	items := func(body string) (safety.State, error) {
+		cfg := placement("http://ads.example")
+		cfg.Attributes = map[string]config.Answer{"items": {Path: "$.items[*].id", Type: entity.KindSet}}
+		return httpChecker(t, cfg, replying(200, nil, strings.NewReader(body))).Check(t.Context(), strava)
+	}
+	for body, want := range map[string]entity.Value{
+		`{"items": [{"id": "Desk"}, {"id": 17}]}`: entity.Set("17", "Desk"),
+		`{"items": []}`:   entity.Set(),
+		`{"items": null}`: entity.Set(),
+	} {
+		if got, err := items(body); err != nil || got.Attributes["items"] != want || got.Missing != nil {
+			t.Errorf("%s: %v, %v", body, got, err)
+		}
+	}
+	if got, err := items(`{}`); err != nil || len(got.Attributes) > 0 || got.Missing["items"] != "$.items[*].id" {
+		t.Errorf("no list: %v, %v", got, err)
+	}
+	for _, body := range []string{`{"items": "none"}`, `{"items": [{"name": "Desk"}]}`, `{"items": [{"id": null}]}`} {
+		got, err := items(body)
+		if named, is := errors.AsType[*safety.AnswerError](err); !is || named.Reason != safety.ReasonTypeMismatch || len(got.Attributes) > 0 {
+			t.Errorf("%s: %v, %v", body, got, err)
+		}
+	}
+}
+
 // A checker has a copy of its configuration, and the clock of the machine unless it gets another.
 func TestHTTPAlone(t *testing.T) {
 	cfg := placement("http://ads.example")

@@ -158,6 +158,16 @@ func TestSQLReadsValues(t *testing.T) {
 		{in: at, kind: entity.KindTime, want: entity.Time(at)},
 		{in: "2026-03-05T14:00:00Z", kind: entity.KindTime, want: entity.Time(at)},
 
+		{in: `["Desk", 17]`, kind: entity.KindSet, want: entity.Set("17", "Desk")},
+		{in: []byte(`[]`), kind: entity.KindSet, want: entity.Set()},
+		{in: nil, kind: entity.KindSet, want: entity.Set()},
+		{in: []byte(nil), kind: entity.KindSet, want: entity.Set()},
+		{in: "{Desk,Chair}", kind: entity.KindSet, err: "it is no list in JSON"},
+		{in: `["Desk"] x`, kind: entity.KindSet, err: "it is no list in JSON"},
+		{in: `{"a": "Desk"}`, kind: entity.KindSet, err: "an object is not a set"},
+		{in: `[null]`, kind: entity.KindSet, err: "null is no element"},
+		{in: int64(1), kind: entity.KindSet, err: "not a set"},
+
 		{in: nil, kind: entity.KindText},
 		{in: []byte(nil), kind: entity.KindText},
 

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // maxCell bounds one value of a row, in bytes.
@@ -51,17 +52,28 @@ func (r sqlRow) cell(column string) (any, error) {
 	return v, nil
 }
 
-// value returns the value of a column as kind k, or the zero Value if it is NULL.
+// value returns the value of a column as kind k, or the zero Value if it is NULL. A set is a list of JSON; it is
+// empty if that is NULL, which is how some databases write a list of no rows.
 func (r sqlRow) value(column string, k entity.Kind, currency string) (entity.Value, error) {
 	v, err := r.cell(column)
 	if err != nil {
 		return entity.Value{}, err
 	}
+	if b, isBytes := v.([]byte); isBytes && b == nil {
+		v = nil
+	}
 	switch x := v.(type) {
 	case nil:
+		if k == entity.KindSet {
+			return entity.Set(), nil
+		}
 		return entity.Value{}, nil
-	case []byte:
-		return entity.Value{}, nil // nil of that type
+	case string:
+		if k == entity.KindSet {
+			if v, err = text.StrictJSON([]byte(x)); err != nil {
+				return entity.Value{}, fmt.Errorf("it is no list in JSON: %w", err)
+			}
+		}
 	case int64:
 		if k == entity.KindBool && (x == 0 || x == 1) {
 			return entity.Bool(x == 1), nil

@@ -193,18 +193,6 @@ func (s *memory) Commit(ctx context.Context, eventID string) error {
 	return errNotStored
 }
 
-func (s *memory) Import(ctx context.Context, rows []record.Event) error {
-	for _, e := range rows {
-		if err := s.Flush(ctx); err != nil {
-			return err
-		}
-		if !s.Append(e) {
-			return fmt.Errorf("import row %q: %w", e.EventID, errNotStored)
-		}
-	}
-	return s.Flush(ctx)
-}
-
 // pageRows is how many rows RowsAfter returns, so that nobody relies on all.
 const pageRows = 500
 
@@ -245,7 +233,7 @@ func (s *memory) Session(ctx context.Context, of record.Session) (Session, bool,
 }
 
 func (s *memory) Sessions(ctx context.Context, q Query) ([]Session, error) {
-	if err := q.check(); err != nil {
+	if err := q.Check(); err != nil {
 		return nil, err
 	}
 	return get(ctx, s, func() (list []Session) {
@@ -256,7 +244,7 @@ func (s *memory) Sessions(ctx context.Context, q Query) ([]Session, error) {
 		}
 		slices.SortFunc(list, func(a, b Session) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
 		list = list[min(q.Offset, len(list)):]
-		return list[:min(cmp.Or(q.Limit, 100), len(list))]
+		return list[:min(cmp.Or(q.Limit, DefaultLimit), len(list))]
 	})
 }
 

@@ -28,7 +28,7 @@ var (
 // Store keeps rows and approvals. All methods may be called concurrently. Handles on the same data, also of
 // several processes, see each other's committed work. After Close the methods, and those of the ledger,
 // return an [ErrClosed], where they return an error. When their context has ended, they return its cause;
-// Flush and Import may return nil instead, if the rows are committed. The caller must not change what they return.
+// Flush may return nil instead, if the rows are committed. The caller must not change what they return.
 //
 // A store may remove old rows by retention. It removes all rows of a session, and all of them stay of
 //
@@ -54,9 +54,6 @@ type Store interface {
 	Flush(ctx context.Context) error
 	// Commit is Flush, and an error if the row with the event id is not committed then.
 	Commit(ctx context.Context, eventID string) error
-	// Import stores rows that were recorded elsewhere, in their order. A row whose event id is stored is
-	// not stored again. An error tells of a row that is refused; those before it are stored.
-	Import(ctx context.Context, rows []record.Event) error
 
 	// RowsAfter returns the next rows of a session with a number greater than seq, in the order of their
 	// numbers: some of them, and none if there are no more. Numbers are positive and grow in the order of
@@ -133,14 +130,17 @@ type Query struct {
 	Before int64
 	// After selects the sessions with a greater LastSeq, which have new rows. 0 selects all.
 	After int64
-	// Limit is the greatest number of sessions to return. Default 100.
+	// Limit is the greatest number of sessions to return. Default [DefaultLimit].
 	Limit int
 	// Offset is the number of sessions to skip.
 	Offset int
 }
 
-// check refuses numbers that mean nothing.
-func (q *Query) check() error {
+// DefaultLimit is how many sessions a [Query] selects that does not say it.
+const DefaultLimit = 100
+
+// Check refuses numbers that mean nothing.
+func (q *Query) Check() error {
 	if min(q.Before, q.After) < 0 || q.Limit < 0 || q.Offset < 0 {
 		return fmt.Errorf("list sessions: limit %d, offset %d, before %d, after %d: none may be negative", q.Limit, q.Offset, q.Before, q.After)
 	}

@@ -9,6 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -35,6 +39,66 @@ func StrictJSON(body []byte) (any, error) {
 }
 
 const maxDepth = 200
+
+// OpenJSON decodes a text that is one JSON object or list as a whole, as [StrictJSON] does. For any other text opened
+// is false. Texts inside of the value stay texts. It is an error if readers may disagree on the value: if StrictJSON
+// refuses it, or [ClearKeys] does.
+func OpenJSON(s string) (v any, opened bool, err error) {
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") || !json.Valid([]byte(s)) {
+		return nil, false, nil
+	}
+	if v, err = StrictJSON([]byte(s)); err == nil {
+		if err = ClearKeys(v); err != nil {
+			err = fmt.Errorf("it has %w", err)
+		}
+	}
+	return v, true, err
+}
+
+// ClearKeys returns an error if an object anywhere in v has two keys that Go's encoding/json
+// takes for one: "stock", "Stock", and "stocK" with the sign of Kelvin. The error names both. A
+// rule may read the one and the tool the other, so that the check and the effect differ.
+func ClearKeys(v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		names := make(map[string]string, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			name := FoldKey(k)
+			if other, ok := names[name]; ok {
+				return fmt.Errorf("the keys %+q and %+q, which programs may take for one; send one of them", other, k)
+			}
+			names[name] = k
+			if err := ClearKeys(v[k]); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if err := ClearKeys(e); err != nil {
+				return err
+			}
+		}
+	case []map[string]any:
+		for _, e := range v {
+			if err := ClearKeys(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// FoldKey maps keys to one text that are equal as [strings.EqualFold] has it.
+func FoldKey(k string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for c := unicode.SimpleFold(r); c != r; c = unicode.SimpleFold(c) {
+			least = min(least, c)
+		}
+		return least
+	}, k)
+}
 
 // One returns the one value that a path has selected, or nil if it selected none. JSON null
 // is none: it says nothing about the thing.
@@ -81,4 +145,39 @@ func uniqueNames(d *json.Decoder) error {
 		}
 		name = true // after a value, or at the start of an object, comes a name if this is an object
 	}
+}
+
+// OpenTexts returns a document with the values in the place of texts that [OpenJSON] opens. It changes nothing in v.
+func OpenTexts(v any) (out any, err error) {
+	switch v := v.(type) {
+	case string:
+		if value, opened, err := OpenJSON(v); opened {
+			return value, err
+		}
+	case []map[string]any:
+		list := make([]any, len(v))
+		for i := range v {
+			if list[i], err = OpenTexts(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			if list[i], err = OpenTexts(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for k := range v {
+			if object[k], err = OpenTexts(v[k]); err != nil {
+				return nil, fmt.Errorf("%+q: %w", k, err)
+			}
+		}
+		return object, nil
+	}
+	return v, nil
 }

@@ -67,6 +67,59 @@ func TestStrictJSONDepth(t *testing.T) {
 	}
 }
 
+func TestOpenJSON(t *testing.T) {
+	for s, want := range map[string]any{
+		`{"a": [1, {"b": "{}"}]}`: map[string]any{"a": []any{json.Number("1"), map[string]any{"b": "{}"}}},
+		"\n [9007199254740993] ":  []any{json.Number("9007199254740993")},
+		`[]`:                      []any{},
+	} {
+		got, opened, err := text.OpenJSON(s)
+		if diff := cmp.Diff(want, got); !opened || err != nil || diff != "" {
+			t.Errorf("%s: opened %t, error %v (-want +got):\n%s", s, opened, err, diff)
+		}
+	}
+	for _, s := range []string{"", "Podcast", `"Podcast"`, "12", "null", "[sic] an aside", `{"a": 1`, `{"a": 1} {}`, "{name}"} {
+		if got, opened, err := text.OpenJSON(s); got != nil || opened || err != nil {
+			t.Errorf("%q: %v, opened %t, error %v; want a text", s, got, opened, err)
+		}
+	}
+	for s, want := range map[string]string{
+		`{"a": 1, "a": 2}`:                                  `"a" stands twice`,
+		`[{"b": {"stock": 1, "Stock": 2}}]`:                 `it has the keys "Stock" and "stock"`,
+		`{"stock": 1, "stoc\u212a": 2}`:                     `"stock" and "stoc\u212a"`,
+		"[\"\xff\"]":                                        "not valid UTF-8",
+		strings.Repeat("[", 300) + strings.Repeat("]", 300): "nested deeper",
+	} {
+		if _, opened, err := text.OpenJSON(s); !opened || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: opened %t, error %v, want %q", s, opened, err, want)
+		}
+	}
+}
+
+func TestClearKeys(t *testing.T) {
+	type m = map[string]any
+	for name, v := range map[string]any{
+		"distinct":        m{"stock": 1, "stocks": m{"a": 1, "b": []any{m{"c": 1}}}},
+		"other languages": m{"straße": 1, "strasse": 2, "ı": 1, "i": 1},
+		"objects":         []m{{"a": 1}, {"A": 1}},
+		"scalar":          "aA",
+	} {
+		if err := text.ClearKeys(v); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for want, v := range map[string]any{
+		`"Stock" and "stock"`:    m{"stock": 1, "Stock": 2},
+		`"size" and "\u017fize"`: m{"size": 1, "\u017fize": 2},
+		`"N" and "n"`:            m{"lines": []any{m{"n": 1}, m{"n": 1, "N": 2}}},
+		`"M" and "m"`:            m{"lines": []m{{"m": 1, "M": 2}}},
+	} {
+		if err := text.ClearKeys(v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want %s", v, err, want)
+		}
+	}
+}
+
 func TestOne(t *testing.T) {
 	for _, c := range []struct {
 		selected []any

@@ -19,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -65,7 +66,7 @@ func newDemo(ctx context.Context, now time.Time) (d *demo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.journal.Import(ctx, d.rows); err != nil {
+	if err := store.Import(ctx, d.journal, d.rows); err != nil {
 		return nil, err
 	}
 	d.folds = graphsync.NewSessions(d.journal, nil)

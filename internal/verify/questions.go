@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -227,7 +228,7 @@ var list = []question{
 			return rowLines(rows), ask.FormRecursive, err
 		},
 		journal: func(ctx context.Context, r *run) ([]string, error) {
-			rows, err := r.demo.journal.Events(ctx, asked)
+			rows, err := store.Events(ctx, r.demo.journal, asked)
 			return rowLines(rows), err
 		},
 	},

@@ -81,7 +81,7 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		}
 	}()
 	if enforced {
-		if err = clearKeys(args); err != nil {
+		if err = clearArgs(args); err != nil {
 			return nil
 		}
 		if c != nil && c.second != nil {
@@ -98,7 +98,7 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 	}
 	if enforced {
 		request.Payload = withSummary(request.Payload, approval.Shown())
-		request.Hint = approval.Hint(g.ownHint(request.Hint, name, args))
+		request.Hint = approval.Hint(g.ownHint(request.Hint, name, args, approval.NotChecked))
 		actions.RequestedToolConfirmations[c.ID] = request
 	}
 	c.approval = approval

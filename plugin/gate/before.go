@@ -50,7 +50,7 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	// tool may have the same one.
 	_, c.inner = g.behind(t)
 	c.gated = true
-	if err := clearKeys(args); err != nil {
+	if err := clearArgs(args); err != nil {
 		return g.deny(c, name, safety.CodeInvalid, err.Error()), nil
 	}
 
@@ -199,4 +199,16 @@ func (g *Gate) noticeAgentTool(t tool.Tool) {
 		g.log.Warn("contextgraph: the steps of this agent are not recorded and not guarded, because it runs as a tool with a runner of its own; make the tool with AgentTool in the place of agenttool.New",
 			"tool", t.Name())
 	}
+}
+
+// clearArgs returns an error if the arguments of a call have keys that programs may take for one, also in a text that is
+// JSON.
+func clearArgs(args any) error {
+	if err := text.ClearKeys(args); err != nil {
+		return fmt.Errorf("its arguments have %w", err)
+	}
+	if _, err := text.OpenTexts(args); err != nil {
+		return fmt.Errorf("a text in its arguments is JSON that programs may read in two ways: %w", err)
+	}
+	return nil
 }

@@ -64,6 +64,8 @@ type census struct {
 	mu sync.Mutex
 	// tools says of each name whether a tool of it was told to ask for confirmations.
 	tools map[string]bool
+	// bare are the names of tools without Protect.
+	bare  map[string]bool
 	nodes map[string]bool
 	// unasked holds the agents with toolsets that have not been asked for their tools.
 	unasked map[string]bool
@@ -71,8 +73,9 @@ type census struct {
 	started bool
 	// offered is the number of tools in the latest request of each agent.
 	offered map[string]int
-	// grouped holds the tools that the log has named, told the names that a warning was given for.
-	grouped map[string]bool
+	// grouped holds the groups of the log with the tools that it has named there, told the names that a
+	// warning was given for.
+	grouped map[[2]string]bool
 	told    map[UnknownNameError]bool
 	// agents holds the parts of agents that were walked.
 	agents *lru.Cache[agent.Agent, []adkreflect.Part]
@@ -87,8 +90,8 @@ const (
 func newCensus() (*census, error) {
 	agents, err := lru.New[agent.Agent, []adkreflect.Part](knownAgents)
 	return &census{
-		tools: make(map[string]bool), nodes: make(map[string]bool), unasked: make(map[string]bool), offered: make(map[string]int),
-		grouped: make(map[string]bool), told: make(map[UnknownNameError]bool), agents: agents,
+		tools: make(map[string]bool), bare: make(map[string]bool), nodes: make(map[string]bool), unasked: make(map[string]bool), offered: make(map[string]int),
+		grouped: make(map[[2]string]bool), told: make(map[UnknownNameError]bool), agents: agents,
 	}, err
 }
 
@@ -130,9 +133,14 @@ func (c *census) meet(parts []adkreflect.Part) {
 }
 
 func (c *census) tool(t tool.Tool) {
-	if t != nil {
-		c.tools[t.Name()] = c.tools[t.Name()] || adkreflect.Asks(t)
+	switch t.(type) {
+	case nil:
+		return
+	case *protected, *protectedStream:
+	default:
+		c.bare[t.Name()] = true
 	}
+	c.tools[t.Name()] = c.tools[t.Name()] || adkreflect.Asks(t)
 }
 
 // start notes whether a run begins at the root of its agents: one that resumes may begin below it.
@@ -288,36 +296,42 @@ func (g *Gate) unknown() (out []*UnknownNameError) {
 	return out
 }
 
+// The groups of tools in the log.
+const (
+	groupAlways   = "contextgraph: tools that need an approval for every call"
+	groupDecide   = "contextgraph: tools that ask by themselves; the calls that ask are guarded"
+	groupObserved = "contextgraph: tools that ask by themselves and are only observed: no verdict blocks them"
+	groupBare     = "contextgraph: guarded tools without Protect, so what a call reads of the state and of artifacts is not compared with what was there when it asked; wrap those with Protect that read any"
+)
+
 // logGroups logs the tools that ask for approvals and were not named before. The census is locked.
 func (g *Gate) logGroups() {
-	var always, decide, observed []string
+	names := make(map[string][]string)
+	add := func(group, name string) {
+		if key := [2]string{group, name}; !g.census.grouped[key] {
+			g.census.grouped[key] = true
+			names[group] = append(names[group], name)
+		}
+	}
 	for name, asks := range g.census.tools {
 		enforced, each := g.enforced(name)
 		switch {
-		case g.census.grouped[name]:
-			continue
 		case each:
-			always = append(always, name)
+			g.tellUnread(name)
+			add(groupAlways, name)
 		case enforced:
-			decide = append(decide, name)
+			add(groupDecide, name)
 		case asks && g.observing:
-			observed = append(observed, name)
-		default:
-			continue
+			add(groupObserved, name)
 		}
-		g.census.grouped[name] = true
+		if enforced && g.census.bare[name] {
+			add(groupBare, name)
+		}
 	}
-	for _, group := range []struct {
-		text  string
-		names []string
-	}{
-		{"contextgraph: tools that need an approval for every call", always},
-		{"contextgraph: tools that ask by themselves; the calls that ask are guarded", decide},
-		{"contextgraph: tools that ask by themselves and are only observed: no verdict blocks them", observed},
-	} {
-		if len(group.names) > 0 {
-			slices.Sort(group.names)
-			g.log.Info(group.text, "tools", strings.Join(group.names, ", "))
+	for _, group := range []string{groupAlways, groupDecide, groupObserved, groupBare} {
+		if len(names[group]) > 0 {
+			slices.Sort(names[group])
+			g.log.Info(group, "tools", strings.Join(names[group], ", "))
 		}
 	}
 }

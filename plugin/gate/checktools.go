@@ -21,14 +21,19 @@ import (
 // as tools. It finds every tool that the gate should guard and cannot, and every name of a tool in
 // the configuration that none of the known tools has. It logs each finding once. With
 // [config.UnguardedError] it returns them instead: joined errors, each an [UnguardedError] or an
-// [UnknownNameError].
+// [UnknownNameError]. A tool that a rule with others: count reads and that is not registered with
+// Replayable is an error in any case.
 func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	var found []*UnguardedError
+	var errs []error
 	for _, t := range tools {
 		parts := adkreflect.ToolParts(t)
 		g.census.meet(parts)
 		for _, p := range parts {
 			found = g.holesOf(found, p)
+			if p.Tool != nil {
+				errs = append(errs, g.uncounted(p.Tool))
+			}
 		}
 	}
 	for _, ts := range toolsets {
@@ -36,7 +41,7 @@ func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...to
 			found = g.toolset(found, ctx, adkreflect.Part{Toolset: ts})
 		}
 	}
-	return errors.Join(g.report(found), g.checkNames())
+	return errors.Join(g.report(found), g.checkNames(), errors.Join(errs...))
 }
 
 func list(ctx context.Context, ts tool.Toolset) (tools []tool.Tool, err error) {

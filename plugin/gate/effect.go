@@ -6,15 +6,12 @@ package gate
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 
@@ -32,10 +29,7 @@ type effect struct {
 	gate *Gate
 	call *call
 	// free are the keys of the state that may have changed.
-	free [][]string
-	// before are the changes of the state that callbacks had made when the tool began.
-	before map[string]bool
-	ctx    agent.Context
+	free   [][]string
 	cancel context.CancelCauseFunc
 
 	// goroutine is that of the tool. The rest of this part is set before done is closed.
@@ -43,7 +37,7 @@ type effect struct {
 	done      chan struct{}
 	returned  bool
 	err       error
-	panicked  *toolPanic
+	panicked  error
 
 	mu sync.Mutex
 	// wrote are the keys and artifacts that the call wrote itself.
@@ -53,62 +47,46 @@ type effect struct {
 	elsewhere bool
 }
 
-// toolPanic is a panic of a tool with the stack where it happened.
-type toolPanic struct {
-	value any
-	stack []byte
-}
+// work is what a protected tool does. It hands chunks to whoever called the tool, until that returns false.
+type work func(ctx agent.Context, hand func(string, error) bool) error
 
-// Error implements error.
-func (p *toolPanic) Error() string {
-	return fmt.Sprintf("%v\n\nin the goroutine of the tool:\n%s", p.value, p.stack)
-}
-
-// Unwrap returns the value of the panic if it is an error.
-func (p *toolPanic) Unwrap() error {
-	err, _ := p.value.(error)
-	return err
-}
-
-// carryOut runs a tool under the permit that c consumed, and records its end. run gets the context of
-// the tool, and a function that hands a chunk to take, in the goroutine of the caller. The refusal
-// takes the place of the result. A panic of the tool is raised again; its approval is in doubt.
-func (g *Gate) carryOut(ctx agent.Context, c *call, take func(string, error) bool, run func(agent.Context, func(string, error) bool) error) (refusal map[string]any, err error) {
+// carryOut runs a tool under the permit that c consumed, and records its end. take gets the chunks, in the
+// goroutine of the caller. The refusal takes the place of the result. A panic of the tool is raised again;
+// its approval is in doubt.
+func (g *Gate) carryOut(ctx agent.Context, c *call, take func(string, error) bool, run work) (refusal map[string]any, err error) {
 	g.effects.Add(1)
 	defer g.effects.Add(-1)
-	e := &effect{gate: g, call: c, before: make(map[string]bool), wrote: make(map[string]bool), done: make(chan struct{})}
+	e := &effect{gate: g, call: c, wrote: make(map[string]bool), done: make(chan struct{})}
 	e.free, _ = g.stateOf(c.Name)
-	if actions := ctx.Actions(); actions != nil {
-		for key := range actions.StateDelta {
-			e.before[key] = true
-		}
-	}
 	life, stop := context.WithTimeout(context.WithoutCancel(ctx), g.effectTimeout)
 	defer stop()
 	life, e.cancel = context.WithCancelCause(life)
 	defer e.cancel(nil)
-	e.ctx = withPermit(ctx, life, e)
-	e.await(life, take, run)
-	return e.end(ctx, life)
+	// Changes that callbacks have made are none of the call: it reads them in the state, compared.
+	earlier := ctx.Actions().StateDelta
+	for key, v := range maps.Clone(earlier) {
+		_ = ctx.State().Set(key, v)
+	}
+	ctx.Actions().StateDelta = nil
+	ended := e.await(life, e.context(ctx, life), take, run)
+	if ended {
+		maps.Copy(earlier, ctx.Actions().StateDelta)
+		ctx.Actions().StateDelta = earlier
+		c.running.Store(false)
+	}
+	return e.end(ctx, life, !ended)
 }
 
-// await starts the goroutine of the tool, and returns when it has ended; or when it did not heed the
-// end of its context.
-func (e *effect) await(life context.Context, take func(string, error) bool, run func(agent.Context, func(string, error) bool) error) {
-	type chunk struct {
-		text string
-		err  error
-	}
-	chunks, more, gone := make(chan chunk), make(chan bool), make(chan struct{})
+// await runs the tool in a goroutine of its own, and returns when it has ended; or false when it did not
+// heed the end of its context.
+func (e *effect) await(life context.Context, ctx agent.Context, take func(string, error) bool, run work) (ended bool) {
+	chunks, gone := make(chan func()), make(chan struct{})
 	defer close(gone)
 	hand := func(text string, err error) (ok bool) {
+		taken := make(chan struct{})
 		select {
-		case chunks <- chunk{text, err}:
-		case <-gone:
-			return false
-		}
-		select {
-		case ok = <-more:
+		case chunks <- func() { defer close(taken); ok = take(text, err) }:
+			<-taken
 		case <-gone:
 		}
 		return ok
@@ -119,42 +97,39 @@ func (e *effect) await(life context.Context, take func(string, error) bool, run 
 		defer close(e.done)
 		defer func() {
 			if v := recover(); v != nil {
-				e.panicked = &toolPanic{v, debug.Stack()}
+				err, ok := v.(error)
+				if !ok {
+					err = fmt.Errorf("%v", v)
+				}
+				e.panicked = fmt.Errorf("%w\n\nin the goroutine of the tool:\n%s", err, debug.Stack())
 			}
 		}()
 		e.goroutine = goroutine()
-		e.err = run(e.ctx, hand)
+		e.err = run(ctx, hand)
 		e.returned = true
 	}()
 	over := life.Done()
 	var late <-chan time.Time
 	for {
 		select {
-		case c := <-chunks:
-			more <- take(c.text, c.err)
+		case deliver := <-chunks:
+			deliver()
 		case <-over:
 			over, late = nil, time.After(effectGrace)
 		case <-late:
-			return
+			return false
 		case <-e.done:
-			return
+			return true
 		}
 	}
 }
 
-// end records how the tool ended.
-func (e *effect) end(ctx agent.Context, life context.Context) (refusal map[string]any, err error) {
+// end records how the tool ended; stuck says that it did not.
+func (e *effect) end(ctx agent.Context, life context.Context, stuck bool) (refusal map[string]any, err error) {
 	g, c := e.gate, e.call
 	e.mu.Lock()
 	changed, elsewhere := e.changed, e.elsewhere
 	e.mu.Unlock()
-	stuck := false
-	select {
-	case <-e.done:
-		c.running.Store(false)
-	default:
-		stuck = true
-	}
 	switch {
 	case !stuck && e.panicked != nil:
 		panic(e.panicked)
@@ -232,43 +207,4 @@ func (e *effect) noted(what string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.wrote[what]
-}
-
-// reads compares what the tool reads under a key of the state with what was there when it asked.
-func (e *effect) reads(key string, v any, there bool) error {
-	if loose(e.free, key) || e.noted("state "+key) {
-		return nil
-	}
-	if actions := e.ctx.Actions(); actions != nil && !e.before[key] {
-		if _, own := actions.StateDelta[key]; own {
-			return nil
-		}
-	}
-	now := ""
-	if there {
-		now = e.gate.rec.Digest(v)
-	}
-	was := e.call.was
-	if now == was.State[key] {
-		return nil
-	}
-	why := "has changed since the approval was asked"
-	if was.State[key] == "" && was.Unbound > 0 {
-		why = "is new, or could not be kept when the approval was asked, as there was too much"
-	}
-	return e.ended("The key %q of the session's state %s, so %s was ended when it read it. If it may change, write guard.tools.%s.state: {free: [%q]}.", key, why, e.call.Name, e.call.Name, key)
-}
-
-// loads compares an artifact that the tool loads with its content when it asked.
-func (e *effect) loads(name string, p *genai.Part, err error) error {
-	was := e.call.was.Artifacts[name]
-	if e.noted("artifact "+name) || err != nil && (was == "" || !errors.Is(err, fs.ErrNotExist)) {
-		return nil
-	}
-	if err == nil {
-		if now, _ := e.gate.artifactDigest(p); now == was && was != "" {
-			return nil
-		}
-	}
-	return e.ended("The artifact %q is not as it was when the approval was asked, or could not be kept then, so %s was ended when it loaded it.", name, e.call.Name)
 }

@@ -6,7 +6,8 @@ package gate
 import (
 	"context"
 	"encoding/json"
-	"time"
+	"errors"
+	"io/fs"
 
 	"google.golang.org/genai"
 
@@ -16,142 +17,61 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 )
 
-// permitted is the context of a protected tool while it runs. It lives as long as the effect may, and
-// not as long as its caller. What it shows of the state and of artifacts is compared with the
-// approval. The answer is a copy that nobody else can change. All of this holds for the contexts that
-// are made from it.
-type permitted struct {
-	agent.Context
-	life     context.Context
-	effect   *effect
-	consumed consumed
-	answer   *toolconfirmation.ToolConfirmation
+// watched is the run as a protected tool sees it. It lives as long as the effect may, and not as long as
+// its caller. State and artifacts that it hands out are compared with the approval. ADK makes the
+// context of the tool from it, and from that all others.
+type watched struct {
+	context.Context // in the place of that of the run
+	runContext
+	effect *effect
 }
 
-// withPermit returns the context for the tool, with the permit that its call consumed.
-func withPermit(ctx agent.Context, life context.Context, e *effect) agent.Context {
+// runContext is an [agent.InvocationContext] whose methods give way to those of a context.
+type runContext struct{ agent.InvocationContext }
+
+// context returns the context of the tool. The answer in it is a copy that nobody else can change.
+func (e *effect) context(ctx agent.Context, life context.Context) agent.Context {
 	answer := new(toolconfirmation.ToolConfirmation)
 	if json.Unmarshal(e.call.answer, answer) != nil {
 		answer.Confirmed = false
 	}
-	return &permitted{Context: ctx, life: life, effect: e, consumed: consumed{permit: e.call.permit, call: ctx.Actions()}, answer: answer}
-}
-
-// from returns a context that ADK made of c; nil if it made none.
-func (c *permitted) from(made agent.InvocationContext, life context.Context) agent.Context {
-	if made == nil {
-		return nil
-	}
-	out := *c
-	out.life = life
-	var ok bool
-	if out.Context, ok = made.(agent.Context); !ok {
-		out.Context = agent.Promote(made)
-	}
-	return &out
-}
-
-// ToolConfirmation implements [agent.Context].
-func (c *permitted) ToolConfirmation() *toolconfirmation.ToolConfirmation { return c.answer }
-
-// Deadline implements [context.Context].
-func (c *permitted) Deadline() (time.Time, bool) { return c.life.Deadline() }
-
-// Done implements [context.Context].
-func (c *permitted) Done() <-chan struct{} { return c.life.Done() }
-
-// Err implements [context.Context].
-func (c *permitted) Err() error { return c.life.Err() }
-
-// Value implements [context.Context].
-func (c *permitted) Value(key any) any {
-	if key == (permitKey{}) {
-		return c.consumed
-	}
-	return c.life.Value(key)
-}
-
-// WithAgentCancel implements [agent.Context].
-func (c *permitted) WithAgentCancel() (agent.Context, context.CancelFunc) {
-	made, stop := c.Context.WithAgentCancel()
-	return c.stopped(made, stop, func() (context.Context, context.CancelFunc) { return context.WithCancel(c.life) })
-}
-
-// WithAgentTimeout implements [agent.Context].
-func (c *permitted) WithAgentTimeout(d time.Duration) (agent.Context, context.CancelFunc) {
-	made, stop := c.Context.WithAgentTimeout(d)
-	return c.stopped(made, stop, func() (context.Context, context.CancelFunc) { return context.WithTimeout(c.life, d) })
-}
-
-func (c *permitted) stopped(made agent.Context, stop context.CancelFunc, live func() (context.Context, context.CancelFunc)) (agent.Context, context.CancelFunc) {
-	if made == nil {
-		return nil, nil
-	}
-	life, cancel := live()
-	return c.from(made, life), func() { cancel(); stop() }
-}
-
-// WithAgentContext implements [agent.Context].
-func (c *permitted) WithAgentContext(ctx context.Context) agent.Context {
-	if made := c.Context.WithAgentContext(ctx); made != nil {
-		return c.from(made, ctx)
-	}
-	return nil
+	life = context.WithValue(life, permitKey{}, consumed{permit: e.call.permit, call: ctx.Actions()})
+	of := agent.Promote(ctx.WithICDelta(nil)) // the run, which the context of a tool hides
+	path, id, sub, above := of.Path(), of.RunID(), of.SubScheduler(), of.OutputForAncestors()
+	run := agent.PromoteWithDelta(&watched{life, runContext{of}, e}, &agent.CommonContextDelta{
+		Path: &path, RunID: &id, SubScheduler: &sub, OutputForAncestors: &above,
+	})
+	return agent.NewToolContext(run, ctx.FunctionCallID(), ctx.Actions(), answer)
 }
 
 // WithContext implements [agent.InvocationContext].
-func (c *permitted) WithContext(ctx context.Context) agent.InvocationContext {
-	if made := c.Context.WithContext(ctx); made != nil {
-		return c.from(made, ctx)
-	}
-	return nil
-}
-
-// WithDelta implements [agent.Context].
-func (c *permitted) WithDelta(d *agent.CommonContextDelta) agent.Context {
-	life := c.life
-	if d != nil && d.InvocationContextDelta != nil && d.InvocationContextDelta.Context != nil {
-		life = *d.InvocationContextDelta.Context
-	}
-	return c.from(c.Context.WithDelta(d), life)
+func (w *watched) WithContext(ctx context.Context) agent.InvocationContext {
+	return &watched{ctx, w.runContext, w.effect}
 }
 
 // WithICDelta implements [agent.InvocationContext].
-func (c *permitted) WithICDelta(d *agent.InvocationContextDelta) agent.InvocationContext {
-	life := c.life
+func (w *watched) WithICDelta(d *agent.InvocationContextDelta) agent.InvocationContext {
+	life := w.Context
 	if d != nil && d.Context != nil {
 		life = *d.Context
 	}
-	return c.from(c.Context.WithICDelta(d), life)
-}
-
-// State implements [agent.Context].
-func (c *permitted) State() session.State { return c.effect.watch(c.Context.State()) }
-
-// ReadonlyState implements [agent.ReadonlyContext].
-func (c *permitted) ReadonlyState() session.ReadonlyState {
-	return &observedReadonly{c.Context.ReadonlyState(), c.effect.reads}
+	return &watched{life, runContext{w.InvocationContext.WithICDelta(d)}, w.effect}
 }
 
 // Session implements [agent.InvocationContext].
-func (c *permitted) Session() session.Session {
-	if s := c.Context.Session(); s != nil {
-		return &watchedSession{s, c.effect}
+func (w *watched) Session() session.Session {
+	if s := w.InvocationContext.Session(); s != nil {
+		return &watchedSession{s, w.effect}
 	}
 	return nil
 }
 
-// Artifacts implements [agent.Context].
-func (c *permitted) Artifacts() agent.Artifacts {
-	if a := c.Context.Artifacts(); a != nil {
-		return &watchedArtifacts{a, c.effect}
+// Artifacts implements [agent.InvocationContext].
+func (w *watched) Artifacts() agent.Artifacts {
+	if a := w.InvocationContext.Artifacts(); a != nil {
+		return &watchedArtifacts{a, w.effect}
 	}
 	return nil
-}
-
-// watch returns a state whose reads are compared.
-func (e *effect) watch(s session.State) session.State {
-	return &observedState{State: s, read: e.reads, wrote: func(key string) { e.note("state " + key) }}
 }
 
 // watchedSession is the session of a protected tool while it runs.
@@ -161,10 +81,12 @@ type watchedSession struct {
 }
 
 // State implements [session.Session].
-func (s *watchedSession) State() session.State { return s.effect.watch(s.Session.State()) }
+func (s *watchedSession) State() session.State {
+	return &observedState{State: s.Session.State(), read: s.effect.reads, wrote: func(key string) { s.effect.note("state " + key) }}
+}
 
-// watchedArtifacts are the artifacts of a protected tool while it runs. A version counts as the artifact: it
-// may have been saved after the request.
+// watchedArtifacts are the artifacts of a protected tool while it runs. A version counts as the artifact:
+// it may have been saved after the request.
 type watchedArtifacts struct {
 	agent.Artifacts
 	effect *effect
@@ -182,22 +104,41 @@ func (a *watchedArtifacts) Save(ctx context.Context, name string, p *genai.Part)
 // Load implements [agent.Artifacts].
 func (a *watchedArtifacts) Load(ctx context.Context, name string) (*artifact.LoadResponse, error) {
 	resp, err := a.Artifacts.Load(ctx, name)
-	return a.compared(name, resp, err)
+	return a.effect.loads(name, resp, err)
 }
 
 // LoadVersion implements [agent.Artifacts].
 func (a *watchedArtifacts) LoadVersion(ctx context.Context, name string, version int) (*artifact.LoadResponse, error) {
 	resp, err := a.Artifacts.LoadVersion(ctx, name, version)
-	return a.compared(name, resp, err)
+	return a.effect.loads(name, resp, err)
 }
 
-func (a *watchedArtifacts) compared(name string, resp *artifact.LoadResponse, err error) (*artifact.LoadResponse, error) {
-	var p *genai.Part
-	if resp != nil {
-		p = resp.Part
+// reads compares what the tool reads under a key of the state with what was there when it asked.
+func (e *effect) reads(key string, v any, there bool) error {
+	now, was := "", e.call.was
+	if there {
+		now = e.gate.rec.Digest(v)
 	}
-	if changed := a.effect.loads(name, p, err); changed != nil {
-		return nil, changed
+	if now == was.State[key] || loose(e.free, key) || e.noted("state "+key) {
+		return nil
 	}
-	return resp, err
+	why := "has changed since the approval was asked"
+	if was.State[key] == "" && was.Unbound > 0 {
+		why = "is new, or could not be kept when the approval was asked, as there was too much"
+	}
+	return e.ended("The key %q of the session's state %s, so %s was ended when it read it. If it may change, write guard.tools.%s.state: {free: [%q]}.",
+		key, why, e.call.Name, e.call.Name, key)
+}
+
+// loads compares an artifact that the tool loads with its content when it asked.
+func (e *effect) loads(name string, resp *artifact.LoadResponse, err error) (*artifact.LoadResponse, error) {
+	now, was := "", e.call.was.Artifacts[name]
+	if err == nil {
+		now, _ = e.gate.artifactDigest(resp.Part)
+	}
+	switch gone := errors.Is(err, fs.ErrNotExist); {
+	case err == nil && now == was && was != "", err != nil && (was == "" || !gone), e.noted("artifact " + name):
+		return resp, err
+	}
+	return nil, e.ended("The artifact %q is not as it was when the approval was asked, or could not be kept then, so %s was ended when it loaded it.", name, e.call.Name)
 }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/adk/v2/artifact"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/platform"
+	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -61,18 +62,51 @@ type payment struct {
 	asked     []*genai.FunctionCall
 }
 
+// artifacts is a service of which the first call of a kind fails.
+type artifacts struct {
+	artifact.Service
+	fails any
+}
+
+func (a *artifacts) fail(kind string) error {
+	if a.fails != kind {
+		return nil
+	}
+	a.fails = nil
+	return errors.New("the bucket is away")
+}
+
+func (a *artifacts) List(ctx context.Context, r *artifact.ListRequest) (*artifact.ListResponse, error) {
+	if err := a.fail("list"); err != nil {
+		return nil, err
+	}
+	return a.Service.List(ctx, r)
+}
+
+func (a *artifacts) Load(ctx context.Context, r *artifact.LoadRequest) (*artifact.LoadResponse, error) {
+	if err := a.fail("load"); err != nil {
+		return nil, err
+	}
+	return a.Service.Load(ctx, r)
+}
+
 var paying = record.Session{App: "app", User: "u", ID: "s"}
 
 // ask has a model call the tool, in a session with a state.
-func ask(t *testing.T, state m, timeout time.Duration, pay tool.Tool) *payment {
-	p := &payment{ledger: new(store.Memory).Open().Ledger(), sessions: session.InMemoryService(), artifacts: artifact.InMemoryService()}
+func ask(t *testing.T, state m, timeout time.Duration, pay tool.Tool, others ...*plugin.Plugin) *payment {
+	p := &payment{ledger: new(store.Memory).Open().Ledger(), sessions: session.InMemoryService(), artifacts: &artifacts{Service: artifact.InMemoryService(), fails: state["fails"]}}
 	mk := &market{}
 	guard := must(safety.NewGuard(safety.GuardConfig{Ledger: p.ledger, Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}}))
 	_, p.gate = newGate(recorder.Config{Sink: &rowtest.Sink{}, Secret: []byte("secret")}, gate.Config{Guard: guard, Settings: config.Guard{EffectTimeout: timeout}})
 	root := asks("root", adktest.Script(adktest.Calls(call("c1", "pay", m{"item": "Strava"})), adktest.Text("wait"), adktest.Text("done")), p.gate.Protect(pay))
-	p.runner = must(runner.New(runner.Config{AppName: "app", Agent: root, SessionService: p.sessions, ArtifactService: p.artifacts, PluginConfig: plugins(p.gate)}))
+	p.runner = must(runner.New(runner.Config{AppName: "app", Agent: root, SessionService: p.sessions, ArtifactService: p.artifacts, PluginConfig: plugins(p.gate, others...)}))
 	must(p.sessions.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: state}))
-	must(p.artifacts.Save(t.Context(), &artifact.SaveRequest{AppName: "app", UserID: "u", SessionID: "s", FileName: "a.txt", Part: genai.NewPartFromText("old")}))
+	for _, name := range []string{"a.txt", "gone.txt"} {
+		must(p.artifacts.Save(t.Context(), &artifact.SaveRequest{AppName: "app", UserID: "u", SessionID: "s", FileName: name, Part: genai.NewPartFromText("old")}))
+	}
+	if name, ok := state["bin"].(string); ok {
+		must(p.artifacts.Save(t.Context(), &artifact.SaveRequest{AppName: "app", UserID: "u", SessionID: "s", FileName: name, Part: genai.NewPartFromBytes(make([]byte, 16<<20), "application/octet-stream")}))
+	}
 	p.asked = adktest.Confirmations(adktest.Run(t, p.runner, "u", "s", adktest.UserText("go")))
 	if len(p.asked) != 1 {
 		t.Fatalf("%d requests", len(p.asked))
@@ -154,10 +188,11 @@ func TestReadOfAChangedKeyEndsTheTool(t *testing.T) {
 		"WithAgentContext": func(ctx agent.Context) {
 			get(ctx.WithDelta(nil).WithAgentContext(context.WithValue(ctx, userKey{}, 1)).State())
 		},
-		"NewToolContext": func(ctx agent.Context) { get(agent.NewToolContext(ctx.WithICDelta(nil), "", nil, nil).State()) },
-		"a new artifact": func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "new.txt") },
-		"an artifact":    func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "a.txt") },
-		"a version":      func(ctx agent.Context) { _, _ = ctx.Artifacts().LoadVersion(ctx, "a.txt", 2) },
+		"NewToolContext":     func(ctx agent.Context) { get(agent.NewToolContext(ctx.WithICDelta(nil), "", nil, nil).State()) },
+		"a new artifact":     func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "new.txt") },
+		"an artifact":        func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "a.txt") },
+		"a version":          func(ctx agent.Context) { _, _ = ctx.Artifacts().LoadVersion(ctx, "a.txt", 2) },
+		"a deleted artifact": func(ctx agent.Context) { _, _ = ctx.Artifacts().Load(ctx, "gone.txt") },
 		"a derived artifact": func(ctx agent.Context) {
 			_, _ = ctx.WithDelta(&agent.CommonContextDelta{}).Artifacts().Load(ctx, "a.txt")
 		},
@@ -175,6 +210,9 @@ func TestReadOfAChangedKeyEndsTheTool(t *testing.T) {
 				}))
 				for _, name := range []string{"a.txt", "new.txt"} {
 					must(p.artifacts.Save(t.Context(), &artifact.SaveRequest{AppName: "app", UserID: "u", SessionID: "s", FileName: name, Part: genai.NewPartFromText("other")}))
+				}
+				if err := p.artifacts.Delete(t.Context(), &artifact.DeleteRequest{AppName: "app", UserID: "u", SessionID: "s", FileName: "gone.txt"}); err != nil {
+					t.Fatal(err)
 				}
 				said := p.approve(t.Context(), m{"to": "Mallory"})
 				if began != 1 || after != 0 || cleaned != 1 || len(said) != 1 || !strings.Contains(fmt.Sprint(said), "state_changed") {
@@ -225,6 +263,38 @@ func TestReadsThatEndNothing(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// What a callback writes before the tool runs is none of the call's own writes, and goes with its event.
+func TestCallbackThatWritesBeforeTheTool(t *testing.T) {
+	ways := map[string]func(agent.Context, string, any) error{
+		"State":   func(ctx agent.Context, key string, v any) error { return ctx.State().Set(key, v) },
+		"Actions": func(ctx agent.Context, key string, v any) error { ctx.Actions().StateDelta[key] = v; return nil },
+	}
+	for name, write := range ways {
+		for key, want := range map[string]safety.ApprovalState{"to": safety.StateFailed, "same": safety.StateExecuted} {
+			t.Run(name+"/"+key, func(t *testing.T) {
+				callback := must(plugin.New(plugin.Config{Name: "other", BeforeToolCallback: func(ctx agent.Context, _ tool.Tool, _ map[string]any) (map[string]any, error) {
+					if ctx.ToolConfirmation() == nil {
+						return nil, nil
+					}
+					return nil, errors.Join(write(ctx, "to", "Mallory"), write(ctx, "same", 1))
+				}}))
+				p := ask(t, m{"to": "Acme", "same": 1}, 0, function(func(ctx agent.Context) error {
+					return errors.Join(second(ctx.State().Get(key)), ctx.State().Set("same", 2))
+				}), callback)
+				p.approve(t.Context(), nil)
+				p.want(t, want, "")
+				s := must(p.sessions.Get(t.Context(), &session.GetRequest{AppName: "app", UserID: "u", SessionID: "s"})).Session.State()
+				if to, _ := s.Get("to"); to != "Mallory" {
+					t.Errorf("the session has %v of the callback", to)
+				}
+				if same, _ := s.Get("same"); want == safety.StateExecuted && same != 2 {
+					t.Errorf("the session has %v of the tool", same)
+				}
+			})
+		}
+	}
+}
+
 // There is a bound for what is digested, and behind it nothing is taken for unchanged.
 func TestKeysBeyondTheBound(t *testing.T) {
 	many := m{"zz": "same", "large": strings.Repeat("x", 1<<20)}
@@ -243,6 +313,30 @@ func TestKeysBeyondTheBound(t *testing.T) {
 	p := ask(t, many, 0, function(func(ctx agent.Context) error { return second(ctx.State().Get("zz")) }))
 	p.approve(t.Context(), nil)
 	p.want(t, safety.StateFailed, "there was too much")
+}
+
+// Artifacts that could not be read when the approval was asked are not taken for unchanged, and the others are.
+func TestArtifactsThatCannotBeRead(t *testing.T) {
+	for _, tt := range []struct {
+		fails, loads string
+		want         safety.ApprovalState
+	}{{"list", "a.txt", safety.StateFailed}, {"load", "a.txt", safety.StateFailed}, {"load", "gone.txt", safety.StateExecuted}} {
+		p := ask(t, m{"fails": tt.fails}, 0, function(func(ctx agent.Context) error { return second(ctx.Artifacts().Load(ctx, tt.loads)) }))
+		p.approve(t.Context(), nil)
+		p.want(t, tt.want, "")
+	}
+}
+
+// There is a bound for artifacts, and behind it nothing is taken for unchanged.
+func TestArtifactsBeyondTheBound(t *testing.T) {
+	for name, want := range map[string]safety.ApprovalState{"a.txt": safety.StateExecuted, "gone.txt": safety.StateFailed} {
+		p := ask(t, m{"bin": "b.bin"}, 0, function(func(ctx agent.Context) error { return second(ctx.Artifacts().Load(ctx, name)) }))
+		if hint := fmt.Sprint(p.asked[0].Args["toolConfirmation"]); !strings.Contains(hint, "2 keys of the state, or artifacts") {
+			t.Errorf("the hint says %s", hint)
+		}
+		p.approve(t.Context(), nil)
+		p.want(t, want, "")
+	}
 }
 
 // A read in another goroutine cannot end the tool: the approval stays in doubt.

@@ -43,6 +43,9 @@ type Config struct {
 	// Covered are the names of the tools with a rule about their arguments. Their confirmations are
 	// enforced, not only observed.
 	Covered []string
+	// Counted has the rules by which all names in the results of a tool count, by the name of the tool: it has to be
+	// registered with Replayable.
+	Counted map[string]string
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Defaults to time.Now.
@@ -62,14 +65,16 @@ type Gate struct {
 	settings        config.Guard
 	listed, inputs  toolNames
 	covered         map[string]bool
+	counted         map[string]string
 	refuseUnguarded bool
 	unguarded       unguarded
 	// observing says that verdicts are recorded and block nothing but protected tools.
 	observing bool
 	named     []Named
 	census    *census
-	// Names of tools that a warning was given for: agent tools, and tools that ran without asking.
-	unwired, unasked sync.Map
+	// Names of tools that a warning was given for: agent tools, tools that ran without asking, and guarded tools
+	// whose arguments no rule reads.
+	unwired, unasked, unread sync.Map
 
 	locks  sessionLocks
 	panics atomic.Uint64
@@ -93,7 +98,7 @@ type Gate struct {
 func New(cfg Config) (*Gate, error) {
 	g := &Gate{
 		rec: cfg.Recorder, settings: cfg.Settings, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
-		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named),
+		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named), counted: maps.Clone(cfg.Counted),
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
 	}
@@ -170,6 +175,16 @@ func (g *Gate) Stats() Stats {
 func (g *Gate) enforced(name string) (enforced, always bool) {
 	always = g.listed.match(name) || g.isProtected(name)
 	return always || g.covered[name], always
+}
+
+// tellUnread warns once of a guarded tool whose arguments no rule reads. Of names in guard.tools others tell.
+func (g *Gate) tellUnread(name string) {
+	if g.covered[name] || g.listed.names[name] || !g.settings.NamesThings(name) {
+		return
+	}
+	if _, told := g.unread.LoadOrStore(name, true); !told {
+		g.log.Warn("contextgraph: no rule with in: action reads the arguments of a guarded tool, so each of its calls fails its check; add one, or write acts_on: nothing in guard.tools if a call names nothing", "tool", name)
+	}
 }
 
 // isProtected reports whether Protect guards every tool of that name.

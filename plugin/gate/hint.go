@@ -27,8 +27,8 @@ const (
 )
 
 // ownHint returns the tool's own text for a request. ADK's default sentence speaks to a
-// program: the name of the tool and its arguments take its place.
-func (g *Gate) ownHint(hint, name string, args map[string]any) string {
+// program: the name of the tool and its arguments take its place, those that rules read first.
+func (g *Gate) ownHint(hint, name string, args map[string]any, notChecked []string) string {
 	if hint != "" && hint != approvalHint(name) {
 		return hint
 	}
@@ -42,7 +42,9 @@ func (g *Gate) ownHint(hint, name string, args map[string]any) string {
 		return name
 	}
 	var said []string
-	for _, key := range slices.Sorted(maps.Keys(shown)) {
+	keys := slices.Sorted(maps.Keys(shown))
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(notChecked, a) - rank(notChecked, b) })
+	for _, key := range keys {
 		text, scalar := scalarText(shown[key])
 		if !scalar || len(said) == maxHintedArgs {
 			continue
@@ -59,6 +61,14 @@ func (g *Gate) ownHint(hint, name string, args map[string]any) string {
 		said = append(said, plural(more, "more argument", "more arguments"))
 	}
 	return name + " with " + strings.Join(said, ", ")
+}
+
+// rank puts the arguments that rules read before the others.
+func rank(notChecked []string, key string) int {
+	if slices.Contains(notChecked, key) {
+		return 1
+	}
+	return 0
 }
 
 // scalarText returns a scalar of JSON as text, and a text in quotes; false for anything else.

@@ -55,6 +55,7 @@ func (g *Gate) Protect(t tool.Tool) tool.Tool {
 	g.mu.Lock()
 	g.protected[t.Name()] = true
 	g.mu.Unlock()
+	g.tellUnread(t.Name())
 	behind := guarded{gate: g, inner: t}
 	if s, ok := t.(streamable); ok {
 		return &protectedStream{guarded: behind, stream: s}
@@ -181,7 +182,7 @@ func (b *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 	if p, ok := self.(*protected); ok && p.run == nil {
 		return nil, nil, g.deny(c, name, CodeUnsupported, "nothing in this process runs this kind of tool"), nil
 	}
-	if err := clearKeys(args); err != nil {
+	if err := clearArgs(args); err != nil {
 		return nil, nil, g.deny(c, name, safety.CodeInvalid, err.Error()), nil
 	}
 	confirmation := ctx.ToolConfirmation()

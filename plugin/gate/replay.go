@@ -65,6 +65,21 @@ func isRecordedAgent(t tool.Tool) bool {
 	return ok
 }
 
+// uncounted returns an error for a tool whose results count as a whole, by a rule that says so, and that no check can
+// call again.
+func (g *Gate) uncounted(t tool.Tool) error {
+	rule, counted := g.counted[t.Name()]
+	if !counted {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.replayable[t.Name()] != nil {
+		return nil
+	}
+	return fmt.Errorf("contextgraph: rule %q says others: count, and no check can call %q again: register it with Replayable, or remove the line", rule, t.Name())
+}
+
 // replayNote returns the note for the row of a call that begins. [schema.ReplayReady], with the
 // digest of the arguments, says that the call can be repeated from the row. Any other note says
 // why it cannot. It is "" for a tool that is not registered.

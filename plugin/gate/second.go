@@ -61,14 +61,16 @@ func (r *run) noteCalls(calls []answerCall) {
 	for _, c := range calls {
 		first, sameID := ids[c.id]
 		alike := answerCall{tool: c.tool, digest: c.digest}
+		if !sameID {
+			delete(r.second, c) // of an earlier answer
+			ids[c.id], r.called[c.id] = c, c.tool
+		}
 		switch {
+		case sameID && first == c && r.second[c] != nil: // it is said of the first as well
 		case sameID:
 			r.second[c] = &second{code: CodeSameID, first: first == c}
 		case equal[alike]:
 			r.second[c] = &second{code: safety.CodeAsked}
-		default:
-			delete(r.second, c) // of an earlier answer
-			ids[c.id], r.called[c.id] = c, c.tool
 		}
 		equal[alike] = c.digest != ""
 	}

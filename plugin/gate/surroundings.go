@@ -62,7 +62,7 @@ func stateSeen(ctx agent.Context) map[string]any {
 // of a tool without Protect around it: of its state only the shown keys count. work bounds the loading.
 func (g *Gate) surroundings(ctx agent.Context, work context.Context, c *call) (s safety.Surroundings) {
 	free, show := g.stateOf(c.Name)
-	if !c.inner && len(show) == 0 {
+	if s.Watched = c.inner; !c.inner && len(show) == 0 {
 		return s
 	}
 	seen, size := stateSeen(ctx), 0
@@ -131,7 +131,8 @@ func (g *Gate) bindArtifacts(ctx agent.Context, work context.Context, s *safety.
 	}()
 	from := ctx.Artifacts()
 	list, err := from.List(work)
-	if err != nil || len(list.FileNames) == 0 {
+	if err != nil {
+		g.log.Warn("contextgraph: the artifacts could not be listed when an approval was asked; the approved call ends if it loads one", "error", err)
 		return
 	}
 	s.Artifacts = make(map[string]string)

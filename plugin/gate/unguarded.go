@@ -183,9 +183,10 @@ func (g *Gate) beforeModel(ctx agent.Context, req *model.LLMRequest) (_ *model.L
 	for name, v := range req.Tools {
 		if t, ok := v.(tool.Tool); ok {
 			found = g.holes(found, ctx, name, t)
+			err = errors.Join(err, g.uncounted(t))
 		}
 	}
-	err = g.report(found)
+	err = errors.Join(err, g.report(found))
 	if g.census.offers(ctx.AgentName(), req.Tools) {
 		err = errors.Join(err, g.learned(true))
 	}

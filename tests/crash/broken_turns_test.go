@@ -6,8 +6,12 @@ package crash_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
@@ -170,6 +174,12 @@ func TestBrokenTurns(t *testing.T) {
 			brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`, second: []*model.LLMResponse{buying()}}, why: "nothing_read",
 		},
 		"all but its first row is lost": {brokenTurn: brokenTurn{lost: `run_seq > 1`}, bought: 1},
+		"it read nothing, and the row that closes it waits": {
+			brokenTurn: brokenTurn{first: []*model.LLMResponse{adktest.Text("Hello.")}, lost: `run_seq > 1`, options: []cgtest.Option{func(o *cgtest.Options) {
+				o.Config.Journal.CommitInterval = time.Second
+			}}},
+			bought: 1,
+		},
 		"what only that turn saw stays": {
 			brokenTurn: brokenTurn{first: []*model.LLMResponse{looking("extra"), adktest.Text("Well.")}}, bought: 1,
 		},
@@ -229,31 +239,56 @@ func (w window) Get(ctx context.Context, req *session.GetRequest) (*session.GetR
 	return w.Service.Get(ctx, &last)
 }
 
-// Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up.
+// Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up. This is
+// so as well if the price is another one by then, and if another process goes on, whose first request shows all results.
 func TestTurnBrokenOffAnywhere(t *testing.T) {
-	rounds := 0
-	for cut, left := int64(1), true; left; cut++ {
-		script := adktest.Script(looking("routes"), looking("more routes"), adktest.Text("It is there."), looking("routes"), buying(), adktest.Text("Done."))
-		h := cgtest.New(t, func(o *cgtest.Options) { o.Answer, o.Config.Memory = script.Answer, new(store.Memory) })
-		h.Say("what is there?")
-		if err := h.CG.Flush(t.Context()); err != nil {
-			t.Fatal(err)
+	for name, first := range map[string][]*model.LLMResponse{
+		"it looks":         {looking("routes"), looking("more routes"), adktest.Text("It is there.")},
+		"it looks at once": {adktest.Calls(searching("routes"), searching("more routes")), adktest.Text("It is there.")},
+		"it asks":          {looking("routes"), buying()},
+	} {
+		for _, then := range []struct {
+			price   string
+			restart bool
+		}{{"$40,000", false}, {"$52,000", false}, {"$40,000", true}, {"$52,000", true}} {
+			t.Run(fmt.Sprintf("%s, %+v", name, then), func(t *testing.T) {
+				rounds := 0
+				for cut, left := int64(1), true; left; cut++ {
+					script := adktest.Script(slices.Concat(first, []*model.LLMResponse{looking("routes"), buying(), adktest.Text("Done.")})...)
+					h := cgtest.New(t, func(o *cgtest.Options) { o.Answer, o.Config.Memory = script.Answer, new(store.Memory) })
+					h.Say("what is there?")
+					if err := h.CG.Flush(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					left = false
+					h.Memory.Lose(func(e *record.Event) bool {
+						left = left || e.RunSeq > cut
+						return e.RunSeq > cut
+					})
+					if then.restart {
+						of := h
+						h = cgtest.New(t, cgtest.Beside(of), func(o *cgtest.Options) {
+							o.Answer, o.ChangeRunner = script.Answer, func(rc *runner.Config) { rc.SessionService = of.Sessions }
+						})
+					}
+					h.Shop.Set(then.price, true)
+					calls := adktest.Confirmations(h.Say("buy it"))
+					if len(calls) != 1 {
+						t.Fatalf("cut after row %d: %d requests for a confirmation, want 1", cut, len(calls))
+					}
+					if got := h.Answer(cgtest.SessionID, calls[0].ID, true); h.Bought.Load() != 1 {
+						t.Errorf("cut after row %d: buy answered %v\n%s", cut, got, reasons(got))
+					}
+					rounds++
+				}
+				if rounds < 10 {
+					t.Errorf("%d rows of a turn, want more", rounds)
+				}
+			})
 		}
-		left = false
-		h.Memory.Lose(func(e *record.Event) bool {
-			left = left || e.RunSeq > cut
-			return e.RunSeq > cut
-		})
-		calls := adktest.Confirmations(h.Say("buy it"))
-		if len(calls) != 1 {
-			t.Fatalf("cut after row %d: %d requests for a confirmation, want 1", cut, len(calls))
-		}
-		if got := h.Answer(cgtest.SessionID, calls[0].ID, true); h.Bought.Load() != 1 {
-			t.Errorf("cut after row %d: buy answered %v\n%s", cut, got, reasons(got))
-		}
-		rounds++
 	}
-	if rounds < 10 {
-		t.Errorf("%d rows of a turn, want more", rounds)
-	}
+}
+
+func searching(query string) *genai.FunctionCall {
+	return &genai.FunctionCall{Name: "search", Args: map[string]any{"query": query}}
 }

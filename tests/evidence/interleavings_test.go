@@ -160,6 +160,8 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 		}
 	}
 	switch {
+	case ran && r.repeated(a):
+		r.t.Errorf("seed of %s: %s was bought although its agent asked for the same again, and only the later request counts", r.session, a.thing)
 	case ran:
 		// An agent also knows what its earlier calls were shown, of which the prompt may hold no
 		// more than the answer, and a delegate what the one had read who handed over to it.
@@ -178,11 +180,18 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 	return ran, must
 }
 
-// must reports whether nothing speaks against a purchase: the prompt shows the thing, and
-// all that the session showed before is what is now. What only came up afterwards is
-// checked as well.
+// repeated reports whether the same agent asked for the same thing later.
+func (r *ramble) repeated(a *ask) bool {
+	return slices.ContainsFunc(r.asks, func(other *ask) bool {
+		return other.agent == a.agent && other.thing == a.thing && other.place > a.place
+	})
+}
+
+// must reports whether nothing speaks against a purchase: the prompt shows the thing, nobody
+// asked for the same again, and all that the session showed before is what is now. What only
+// came up afterwards is checked as well.
 func (r *ramble) must(a *ask, alone bool) bool {
-	if _, seen := a.shown[a.thing]; !seen || !alone || a.before < 0 {
+	if _, seen := a.shown[a.thing]; !seen || !alone || r.repeated(a) {
 		return false
 	}
 	known := map[string]bool{}

@@ -18,7 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 )
 
-// While a model still answers one message of a session, another message asks. What was found before
+// While a model still answers one message of a session, another message asks. A reading from before
 // counts all the same.
 func TestOverlappingModelCalls(t *testing.T) {
 	inBothWorlds(t, func(t *testing.T, rise func(*cgtest.Harness), refused bool) {

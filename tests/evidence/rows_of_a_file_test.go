@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -27,7 +28,7 @@ func TestRowsOfAFile(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		of := fmt.Sprint("f", seed, "-")
 		file := scribble(t, rnd, of, 60)
-		if err := j.Import(t.Context(), file); err != nil {
+		if err := store.Import(t.Context(), j, file); err != nil {
 			t.Fatal(err)
 		}
 		s := record.Session{App: cgtest.App, User: cgtest.User, ID: of + "s0"}

@@ -11,6 +11,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -33,7 +34,7 @@ func TestRowsFitTheContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := j.Events(t.Context(), record.Session{App: "flow", User: "ann", ID: "s1"})
+		rows, err := store.Events(t.Context(), j, record.Session{App: "flow", User: "ann", ID: "s1"})
 		if err != nil || len(rows) == 0 {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}

@@ -192,7 +192,7 @@ func readRows(t *testing.T, path string) []row {
 	}
 	defer j.Close(context.WithoutCancel(t.Context()))
 	session := record.Session{App: appName, User: userID, ID: sessionID}
-	events, err := j.Events(t.Context(), session)
+	events, err := store.Events(t.Context(), j, session)
 	if err != nil {
 		t.Fatal(err)
 	}

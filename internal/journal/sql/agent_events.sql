@@ -9,10 +9,11 @@ INSERT INTO agent_events (
 ON CONFLICT (event_id) DO NOTHING
 
 -- name: select_events
-SELECT seq, run_id, run_seq,
-  timestamp, event_id, event_type, agent, invocation_id,
-  trace_id, span_id, parent_span_id, content, content_parts, attributes,
-  latency_ms, status, error_message, is_truncated
+-- In the columns of select_rows, without those that the caller knows.
+SELECT seq, run_seq, timestamp, is_truncated,
+  NULL, NULL, NULL, run_id, event_id, event_type, agent, invocation_id,
+  trace_id, span_id, parent_span_id, status, error_message,
+  content, content_parts, attributes, latency_ms
 FROM agent_events INDEXED BY agent_events_session
 WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3) AND seq > ?4
 ORDER BY seq
@@ -44,16 +45,17 @@ LIMIT +?2
 -- name: select_outline
 -- All rows of one session in order, without payloads: of model calls the names of the
 -- models and the tokens stay. An answer is read only as far as the members named here.
-SELECT seq, run_id, run_seq,
-  timestamp, event_id, event_type, agent, invocation_id,
-  trace_id, span_id, parent_span_id,
+-- In the columns of select_events.
+SELECT seq, run_seq, timestamp, is_truncated,
+  NULL, NULL, NULL, run_id, event_id, event_type, agent, invocation_id,
+  trace_id, span_id, parent_span_id, status, error_message,
   CASE WHEN event_type = 'LLM_RESPONSE' AND json_valid(content)
     THEN json_object('usage', json(content -> '$.usage')) END,
   NULL,
   CASE WHEN event_type IN ('LLM_REQUEST', 'LLM_RESPONSE') AND json_valid(attributes)
     THEN json_object('model', attributes ->> '$.model', 'model_version', attributes ->> '$.model_version',
       'usage_metadata', json(attributes -> '$.usage_metadata')) END,
-  NULL, status, error_message, is_truncated
+  NULL
 FROM agent_events INDEXED BY agent_events_session
 WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3)
 ORDER BY seq
@@ -61,12 +63,13 @@ ORDER BY seq
 -- name: select_milestones
 -- Of one session, in order. The content of checks is long and says nothing here that the
 -- attributes do not; with ?4 = 0 that of requests and answers is left out as well.
-SELECT seq, run_id, run_seq,
-  timestamp, event_id, event_type, agent, invocation_id,
-  trace_id, span_id, parent_span_id,
+-- In the columns of select_events.
+SELECT seq, run_seq, timestamp, is_truncated,
+  NULL, NULL, NULL, run_id, event_id, event_type, agent, invocation_id,
+  trace_id, span_id, parent_span_id, status, error_message,
   CASE WHEN event_type = 'USER_MESSAGE_RECEIVED' OR (?4 AND event_type <> 'WORLD_CHANGE_CHECK') THEN content END,
   NULL, CASE WHEN event_type <> 'USER_MESSAGE_RECEIVED' THEN attributes END,
-  NULL, status, error_message, is_truncated
+  NULL
 FROM agent_events INDEXED BY agent_events_session
 WHERE session = (SELECT number FROM sessions WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3)
   AND event_type IN (
@@ -84,9 +87,6 @@ WHERE e.seq > ?1 AND e.seq <= ?2
   AND e.event_type IN ('HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED', 'WORLD_CHANGE_CHECK')
 ORDER BY e.seq
 LIMIT +?3
-
--- name: count_events
-SELECT count(*) FROM agent_events
 
 -- name: select_last_seq
 SELECT coalesce(max(seq), 0) FROM agent_events

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"net/http"
+	"strings"
 
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
@@ -30,6 +31,9 @@ import (
 // connection that breaks costs one chunk.
 const chunkSize = 8 << 20
 
+// scheme begins the URI of a bucket.
+const scheme = "gs://"
+
 // defaultContentType is the content type of an object without one.
 const defaultContentType = "application/octet-stream"
 
@@ -40,17 +44,17 @@ type Store struct {
 	prefix  string // of every object, with a slash at its end unless empty
 }
 
-// Open returns the Store for uri, gs://bucket or gs://bucket/prefix. It finds
+// Open returns the Store for uri, gs://bucket or gs://bucket/prefix, which package config has checked. It finds
 // credentials as every Google Cloud client does, see
 // https://cloud.google.com/docs/authentication/application-default-credentials, or
 // takes them from opts. It does not ask the bucket whether it exists: that needs more
 // permissions than writing to it.
 func Open(ctx context.Context, uri string, opts ...option.ClientOption) (*Store, error) {
-	bucket, prefix, err := parse(uri)
-	if err != nil {
-		return nil, fmt.Errorf("offload/gcs: %q: %w", uri, err)
-	}
-	if prefix != "" {
+	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(uri, scheme), "/")
+	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
+		if err := offload.CheckName(prefix); err != nil {
+			return nil, fmt.Errorf("offload/gcs: %q: prefix: %w", uri, err)
+		}
 		prefix += "/"
 	}
 	if err := context.Cause(ctx); err != nil {

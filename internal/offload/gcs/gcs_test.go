@@ -233,17 +233,14 @@ func TestCreate(t *testing.T) {
 // upload stores one part through an Uploader, which tries again or does not.
 func upload(t *testing.T, b *bucket, data string, timeout time.Duration) (offload.Stats, error) {
 	t.Helper()
-	u, err := offload.New(offload.Config{
+	u := offload.New(offload.Config{
 		Store: b.open("gs://agent-parts/p"), QueueBytes: 64 << 20, Timeout: timeout,
 		Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, ok := u.Put("part", "text/plain", []byte(data)); !ok {
 		t.Fatal("refused")
 	}
-	err = u.Flush(t.Context())
+	err := u.Flush(t.Context())
 	if err := u.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -354,19 +351,6 @@ func TestHangingServer(t *testing.T) {
 func TestOpen(t *testing.T) {
 	b := newBucket(t)
 	for _, tt := range []struct{ uri, want string }{
-		{"", "write gs://bucket/prefix"},
-		{"agent-parts", "write gs://bucket/prefix"},
-		{"https://storage.googleapis.com/agent-parts", "write gs://bucket/prefix"},
-		{"gs://", "no bucket"},
-		{"gs:///prefix", "no bucket"},
-		{"gs://ab", "3 to 63 characters"},
-		{"gs://" + strings.Repeat("a", 64), "3 to 63 characters"},
-		{"gs://Agent", "'A' at position 1"},
-		{"gs://agent_parts-/x", "'-' at position 12"},
-		{"gs://agent parts/x", "' ' at position 6"},
-		{"gs://agent-parts?x=1", "'?' at position 12"},
-		{"gs://agent-parts/p?x=1", "no meaning here"},
-		{"gs://agent-parts/p#1", "no meaning here"},
 		{"gs://agent-parts/../p", "not a clean relative path"},
 		{"gs://agent-parts//p", "not a clean relative path"},
 		{"gs://agent-parts/.p", "begins with a dot"},

@@ -23,7 +23,7 @@ func calls(t *testing.T, ctx context.Context, s store.Store) map[string]func() e
 	all := map[string]func() error{
 		"Flush":         func() error { return s.Flush(ctx) },
 		"Commit":        func() error { return s.Commit(ctx, "first") },
-		"Import":        func() error { return s.Import(ctx, []record.Event{row(own, "imported")}) },
+		"Import":        func() error { return store.Import(ctx, s, []record.Event{row(own, "imported")}) },
 		"RowsAfter":     func() error { _, err := s.RowsAfter(ctx, own, 0); return err },
 		"Row":           func() error { _, _, err := s.Row(ctx, "first"); return err },
 		"Stored":        func() error { _, err := s.Stored(ctx, "first"); return err },

@@ -24,7 +24,7 @@ type Harness struct {
 
 const place = "place:of.rows"
 
-// sender is one who sends rows. What it does has to succeed.
+// sender sends rows. Each of its calls has to succeed.
 type sender struct {
 	store.Outbox
 	t     *testing.T

@@ -44,7 +44,8 @@ func Pending(n int) safety.Approval {
 		Receipt: record.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
 		NotChosen: entity.NotChosen{Total: 7, Entities: []entity.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
 		Surroundings: safety.Surroundings{
-			State: map[string]string{"cluster": "d1"}, Artifacts: map[string]string{"plan.txt": "d2"}, Shown: map[string]string{"cluster": "test"}, Unbound: 2,
+			Watched: true,
+			State:   map[string]string{"cluster": "d1"}, Artifacts: map[string]string{"plan.txt": "d2"}, Shown: map[string]string{"cluster": "test"}, Unbound: 2,
 		},
 		Replaces: fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
 			Since: start, Omitted: 3, Arguments: []safety.ValueDifference{{Name: "n", Was: "1"}},

@@ -19,7 +19,7 @@ import (
 )
 
 // Compare does random work over two handles of a store, and the same over two of a [store.Memory], which have to say
-// the same. open is that of [Run]. What one handle has appended is committed before the other one works.
+// the same. open is that of [Run]. The rows of one handle are committed before the other one works.
 func Compare(t *testing.T, open func(t *testing.T) func() store.Store) {
 	for seed := range testsize.Seeds(t, 12, 400) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -78,7 +78,7 @@ func (r *random) step() {
 		rows := []record.Event{r.row(), r.row(), r.row()}
 		if r.now[0].Stats().Refused() == 0 && rows[0].Status+rows[1].Status+rows[2].Status == "OKOKOK" {
 			// A store may tell of any loss of the handle.
-			r.both("Import", func(s store.Store) any { return s.Import(ctx, rows) })
+			r.both("Import", func(s store.Store) any { return store.Import(ctx, s, rows) })
 		}
 	case 5, 6:
 		p := Pending(r.asked)

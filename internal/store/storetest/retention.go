@@ -68,7 +68,7 @@ func (k keeper) left(after time.Duration, want ...record.Session) {
 	wantSame(k.t, "the sessions that are left", err, want, got)
 }
 
-// removeSessions removes whole sessions. What is known of one stays true if it goes on.
+// removeSessions removes whole sessions. The line of a removed session stays true if the session goes on.
 func removeSessions(k keeper) {
 	gone, grown := of("gone"), of("grown")
 	for n := range 3 {

@@ -378,7 +378,7 @@ func testSummaries(t *testing.T, a, b store.Store) {
 		{"a row", func() error { put(t, b, row(s[0], "another")); return nil }, ";LINE;"},
 		{"a row that is stored already", func() error { put(t, b, row(s[1], "other")); return nil }, "LINE;LINE;"},
 		{"a row that is refused", func() error { a.Append(row(s[0], "")); return a.Flush(t.Context()) }, ";LINE;"},
-		{"an import", func() error { return b.Import(t.Context(), []record.Event{row(s[1], "imported")}) }, "LINE;;"},
+		{"an import", func() error { return store.Import(t.Context(), b, []record.Event{row(s[1], "imported")}) }, "LINE;;"},
 		{"a request", func() error { return b.Ledger().Create(t.Context(), Pending(2)) }, ";LINE;"},
 		{"a step of an approval", func() error { return reject(t.Context(), b.Ledger(), Pending(1)) }, ";LINE;"},
 	} {

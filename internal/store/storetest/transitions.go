@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -107,6 +108,9 @@ var changes = []func(*safety.Transition){
 	func(tr *safety.Transition) { tr.From = append(tr.From, safety.StatePending, safety.StateApproved) },
 	func(tr *safety.Transition) {
 		tr.Set.Consent = safety.Consent{Who: "eva", Override: "down", Unchecked: []string{"Product a", "Product b"}}
+	},
+	func(tr *safety.Transition) {
+		tr.Set.Costs = []safety.LimitCost{{Limit: "Budget:text:b left", Left: entity.Set("x"), Cost: entity.Text("9")}, {Limit: "other"}}
 	},
 	func(tr *safety.Transition) {
 		first := *tr

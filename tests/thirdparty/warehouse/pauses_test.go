@@ -123,7 +123,7 @@ func journalRows(t *testing.T, path string) (rows []record.Event) {
 		t.Fatal(err)
 	}
 	for _, s := range sessions {
-		more, err := j.Events(t.Context(), s.Session)
+		more, err := store.Events(t.Context(), j, s.Session)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -153,7 +153,9 @@
  * @property {string} [change]
  * @property {boolean} [overridden]
  * @property {string[]} warnings
+ * @property {string[]} [notes]
  * @property {Rested[]} entities
+ * @property {string[]} [not_checked]
  * @property {NotChosen} [not_chosen]
  * @property {Answer[]} answers
  * @property {Check[]} checks
@@ -163,7 +165,7 @@
  * @property {Step[]} [history]
  *
  * A text of a cost is "" where it is not known.
- * @typedef {{budget_type: string, budget: string, limit: string, seen: string, now: string, exceeded: boolean}} Cost
+ * @typedef {{budget_type: string, budget: string, limit: string, seen: string, now: string, others?: string, exceeded: boolean}} Cost
  *
  * @typedef {object} Difference
  * @property {string} [since]

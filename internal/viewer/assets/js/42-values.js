@@ -77,12 +77,18 @@ function seenNow(app, a) {
   ];
 }
 
+/** now is the present value, of a set what came and what went. @param {Value} v */
+function now(v) {
+  const isSet = v.now !== undefined && v.now.startsWith("[") && v.alert && / (came|went)$/.test(v.alert.after);
+  return isSet && v.alert ? v.alert.after : v.now === undefined ? "no answer" : v.now;
+}
+
 /** changedLine is a value that is another one now, with the values of the same thing that are not. @param {App} app @param {Value} v @param {Value[]} rest */
 function changedLine(app, v, rest) {
   const soft = v.e.outcome === "warned" || (v.alert && v.alert.effect === "warn");
   return h("li", { class: "v-line sev-" + (soft ? "medium" : severity(v.alert ? v.alert.severity : 0.5)) }, icon("drift"),
     h("span", "v-what", entityLink(app, v.e.key, v.e.type, v.e.value), " ", h("span", "v-name", words(v.name)), soft && [" ", badge("does not block", "wait")], v.e.unseen && [" ", badge("not shown to the approver", "warn", "warning")]),
-    h("span", "v-vals", change(v.seen === undefined ? "not seen" : v.seen, v.now === undefined ? "no answer" : v.now, percent(v.alert && v.alert.change_percent)), v.condition && h("span", "v-cond", v.condition + " needed")),
+    h("span", "v-vals", change(v.seen === undefined ? "not seen" : v.seen, now(v), percent(v.alert && v.alert.change_percent)), v.condition && h("span", "v-cond", v.condition + " needed")),
     h("span", "v-also", seenAge(v.e), rest.map((x) => h("span", {}, only(x), " unchanged"))));
 }
 
@@ -111,13 +117,14 @@ function amount(text) {
 
 /** costOf compares what it costs with the budget. @param {Cost} c */
 function costOf(c) {
-  const limit = amount(c.limit), is = amount(c.now || c.seen), before = amount(c.seen);
+  const others = c.others ? amount(c.others) : 0;
+  const limit = amount(c.limit), is = amount(c.now || c.seen) + others, before = amount(c.seen) + others;
   const top = Math.max(limit, is, Number.isNaN(before) ? 0 : before);
   const known = top > 0 && !Number.isNaN(is) && !Number.isNaN(limit);
   const over = is - limit;
   const apart = known && over !== 0 ? c.limit.replace(/-?\d[\d,]*(\.\d+)?/, numberFormat.format(Math.round(Math.abs(over) * 100) / 100)) + (over > 0 ? " over" : " left") : known ? "nothing left" : "";
   const name = c.budget_type + " " + c.budget;
-  const text = (c.now || c.seen || "an unknown cost") + " of " + c.limit + " (" + name + ")";
+  const text = (c.now || c.seen || "an unknown cost") + (c.others ? ", and " + c.others + " of other requests," : "") + " of " + c.limit + " (" + name + ")";
   const bar = h("span", { class: "c-bar", "aria-hidden": "true" });
   if (known) {
     const part = (/** @type {string} */ cls, /** @type {number} */ from, /** @type {number} */ to) => {

@@ -1,0 +1,46 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package elements reads the elements of a set out of a JSON document.
+package elements
+
+import (
+	"fmt"
+
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+)
+
+// Of returns what p selects in a decoded document. An empty list has no elements, and neither has null in its
+// place: that is how some programs write one. found is false where the list itself is not there. An element without
+// what p looks for in it is an error: the set would lack it.
+func Of(p *jsonpath.Path, doc any) (list []any, found bool, err error) {
+	nodes, inside := []any{doc}, false // inside of an element
+	for _, s := range p.Query().Segments() {
+		one := spec.Query(true, s).Singular() != nil
+		var next []any
+		for _, n := range nodes {
+			selected := s.Select(n, doc)
+			switch {
+			case one && len(selected) > 0 || !one && (n == nil || holds(n)):
+			case !one:
+				return nil, true, fmt.Errorf("no list or object stands where %s looks into one", s)
+			case inside:
+				return nil, true, fmt.Errorf("an element has no %s", s)
+			default:
+				return nil, false, nil
+			}
+			next = append(next, selected...)
+		}
+		nodes, inside = next, inside || !one
+	}
+	return nodes, true, nil
+}
+
+func holds(n any) bool {
+	switch n.(type) {
+	case []any, map[string]any:
+		return true
+	}
+	return false
+}
