@@ -329,7 +329,7 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 		missed = append(missed, lost{rule: c, err: err, why: (&RowError{EventID: row.EventID, Rule: c.Name, Err: err}).Error(), hidden: errors.Is(err, errHidden)})
 	}
 	if marked && hidden(c.each, doc) {
-		err := fmt.Errorf("each %s: %w", c.Each, errHidden)
+		err := fmt.Errorf("each %s of %s: %w", c.Each, c.Tool, errHidden)
 		if action {
 			return nil, nil, err
 		}
@@ -378,7 +378,12 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	return out, missed, nil
 }
 
-var errHidden = errors.New("it looks into what was redacted or left out when it was recorded")
+const limits = "when it was recorded: a text has at most record.max_string, a row record.max_row"
+
+var (
+	errHidden = errors.New("it looks into what was redacted or left out " + limits)
+	errCut    = errors.New("it was cut " + limits)
+)
 
 func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	located := c.each.SelectLocated(doc)
@@ -406,6 +411,8 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 		case marked && a.Type == entity.KindSet && hidden(a.path, object):
 			err = errHidden
 		case err != nil:
+		case isCut(raw):
+			err = errHidden
 		case found && raw != nil:
 			if err = exact(raw); err == nil {
 				v, err = entity.FromAny(raw, a.Type, a.Currency)
@@ -433,6 +440,9 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 				return e, err
 			}
 			v = entity.Unreadable(text.Clip(fmt.Sprintf("rule %q: %v", c.Name, err), entity.MaxValue))
+			if errors.Is(err, errHidden) {
+				v = entity.Unreadable(text.Clip(fmt.Sprintf("rule %q: %v (the result of %s in row %s)", c.Name, err, c.Tool, row.EventID), entity.MaxValue))
+			}
 		}
 		if e.Attributes == nil {
 			e.Attributes = make(map[string]entity.Value, len(c.attributes))
@@ -479,6 +489,9 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 	}
 	if err == nil && !found {
 		err = nothing(path, from, "")
+	}
+	if err == nil && isCut(raw) {
+		err = errCut
 	}
 	if err == nil {
 		err = exact(raw)

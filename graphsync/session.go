@@ -235,7 +235,8 @@ func (s *Session) add(e *record.Event, others rest) error {
 	}
 	s.counts.Rules = tallied(s.counts.Rules, read.rules, start.replay != "", read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
-	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
+	// What the rules of a result read shows by marks whether it was cut.
+	if e.IsTruncated && (read.relevant && !endsReading(e, attrs) || e.EventType == record.LLMResponse) {
 		s.counts.Truncated++
 	}
 	var seen []entity.Entity

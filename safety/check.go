@@ -99,6 +99,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		})
 	}
 	workers.Wait()
+	g.ownEffects(ctx, &q, found)
 
 	r := Report{
 		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
@@ -145,6 +146,27 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		g.onReport(r)
 	}
 	return r
+}
+
+// ownEffects says in the alerts of a thing that a call of the session which names it ran after it was read. That call
+// releases nothing: who reads what it left can plan with it.
+func (g *Guard) ownEffects(ctx context.Context, q *inquiry, found []examined) {
+	if !slices.ContainsFunc(found, func(x examined) bool { return len(x.alerts) > 0 }) {
+		return
+	}
+	all, _ := list(ctx, g.ledger, Query{Session: q.session}) // without it the alerts stand all the same
+	for i, x := range found {
+		e := q.targets[i].entity
+		for j := range x.alerts {
+			for _, a := range slices.Backward(all) {
+				named := slices.ContainsFunc(a.Entities, func(o entity.Canonical) bool { return o.Key == e.Key && ofAction(o, a.DecisionNode) })
+				if named && a.State == StateExecuted && a.UpdatedAt.After(e.AttributeSeenAt[x.alerts[j].Attribute]) {
+					x.alerts[j].Recommendation += fmt.Sprintf(" Your own %s of %s acted on it.", word(a.Tool), a.UpdatedAt.UTC().Format("15:04 UTC"))
+					break
+				}
+			}
+		}
+	}
 }
 
 // examine checks one entity. It asks the checker even if the entity has failed already: a change is

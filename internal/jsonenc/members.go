@@ -123,7 +123,7 @@ func writeMembers[V any](w *Writer, members []member[V], o *order, has func(stri
 	w.buf = append(w.buf, '{')
 	var taken map[string]int
 	for i := range members {
-		if !w.next(i) {
+		if !w.next(i, false) {
 			break
 		}
 		at := i
@@ -154,17 +154,21 @@ func writeMembers[V any](w *Writer, members []member[V], o *order, has func(stri
 }
 
 // next makes place for element or member i of a list or an object, and reports whether
-// there is room for it. The first one is always tried.
-func (w *Writer) next(i int) bool {
+// there is room for it. The first one is always tried. Where there is none, a mark stands in the place of the rest.
+func (w *Writer) next(i int, list bool) bool {
 	if i == 0 {
 		return true
 	}
-	if w.over() {
-		w.truncated = true
-		return false
-	}
 	w.buf = append(w.buf, ',')
-	return true
+	if !w.over() {
+		return true
+	}
+	if !list {
+		w.mark(MarkTruncated)
+		w.buf = append(w.buf, ':')
+	}
+	w.mark(MarkTruncated)
+	return false
 }
 
 // nameSecret reports whether one of the members names a secret that another one is the
@@ -243,7 +247,7 @@ func array[V any](w *Writer, a []V, write func(*Writer, V)) {
 	}
 	w.buf = append(w.buf, '[')
 	for i, v := range a {
-		if !w.next(i) {
+		if !w.next(i, true) {
 			break
 		}
 		if text, _ := any(v).(string); q.Hides(text) {

@@ -198,7 +198,7 @@ func (w *Writer) elements(v reflect.Value, info *typeInfo) {
 	}
 	w.buf = append(w.buf, '[')
 	for i := range v.Len() {
-		if !w.next(i) {
+		if !w.next(i, true) {
 			break
 		}
 		if e := v.Index(i); q.Hides(textIn(e)) {
@@ -273,7 +273,7 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 		if !ok || f.omitEmpty && isEmpty(fv) || f.omitZero && isZero(fv) {
 			continue
 		}
-		if !w.next(n) {
+		if !w.next(n, false) {
 			break
 		}
 		n++
