@@ -35,7 +35,7 @@ var (
 	planRow  = regexp.MustCompile("(?m)^\\| .* \\| (.*) \\| .*\\| `((?:attacks|honest)/[^`]+)` \\|$")
 	flowName = regexp.MustCompile("`((?:attacks|honest)/[^`]+)`")
 	reason   = regexp.MustCompile("`([a-z]+_[a-z_]+|policy|error)`")
-	ends     = map[string]string{"runs": "executed safe", "blocked": "blocked drift", "check fails": "pending check_failed"}
+	ends     = map[string]string{"runs": "executed safe", "rejected": "rejected", "blocked": "blocked drift", "check fails": "pending check_failed"}
 )
 
 // TestWhatCounts holds docs/what-counts.md against the flows that it names: each exists, each plan is
@@ -45,15 +45,15 @@ func TestWhatCounts(t *testing.T) {
 	for _, m := range flowName.FindAllStringSubmatch(page, -1) {
 		read(t, m[1]+".yaml")
 	}
-	rules, plans, _ := strings.Cut(page, "\n## Eight plans\n")
+	rules, plans, _ := strings.Cut(page, "\n## Three plans\n")
 	for _, section := range strings.Split(rules, "\n### ")[1:] {
 		if !strings.Contains(section, "\nFlows: `") {
 			t.Errorf("no flow shows %q", strings.SplitN(section, "\n", 2)[0])
 		}
 	}
 	sections := strings.Split(plans, "\n### ")[1:]
-	if len(sections) != 8 {
-		t.Errorf("%d plans, want 8", len(sections))
+	if len(sections) != 3 {
+		t.Errorf("%d plans, want 3", len(sections))
 	}
 	for _, text := range sections {
 		p := plan{fence(t, text, "yaml"), fence(t, text, "text"), text}
