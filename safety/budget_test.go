@@ -257,9 +257,9 @@ func TestCosts(t *testing.T) {
 	}{
 		{name: "no rule", entities: plan()},
 		{name: "several rules", rules: []config.Budget{unknown, everything, elsewhere, fits}, entities: plan(), now: map[string]entity.Value{"Strava": usd("$39,000")},
-			asked:   []safety.Cost{{BudgetType: "Quota", Seen: most}, cost(most, most, "$280,000", ""), cost(most, most, most, "")},
+			asked:   []safety.Cost{{BudgetType: "Quota", Seen: most}, exceeded(cost(most, most, "$280,000", "")), cost(most, most, most, "")},
 			checked: []safety.Cost{{BudgetType: "Quota", Seen: most}, exceeded(cost(most, most, "$280,000", "$279,000")), cost(most, most, most, "$199,000")},
-			hint:    "Planned cost: $280,000 of Budget $200,000, $200,000 of Budget $200,000."},
+			hint:    "Planned cost: $280,000 of Budget $200,000 (exceeded), $200,000 of Budget $200,000."},
 		{name: "a budget that nothing has shown", rules: []config.Budget{fits}, entities: []entity.Canonical{claimed("Budget", "b", values{"amount": usd("$9")}), plan()[1]},
 			asked: []safety.Cost{cost("b", "", "$70,000", "")}},
 		{name: "a budget in words", rules: []config.Budget{fits}, entities: []entity.Canonical{thing("Budget", "b", values{"amount": entity.Text("much")}), plan()[1]},

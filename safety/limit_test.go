@@ -92,7 +92,7 @@ func TestSharedLimit(t *testing.T) {
 	wantBuys(t, s, 1, "bought")
 	wantBuys(t, s, 2, "bought")
 	a := s.asks(3)
-	if want := "Planned cost: $400, and $800 of other requests, of Limit $1,000."; !strings.Contains(a.Hint(""), want) {
+	if want := "Planned cost: $400, and $800 of other requests, of Limit $1,000 (exceeded)."; !strings.Contains(a.Hint(""), want) {
 		t.Errorf("hint %q, want %q in it", a.Hint(""), want)
 	}
 	out := s.yes(3)

@@ -51,10 +51,10 @@ func FuzzDocument(f *testing.F) {
 }
 
 // slack is what a document may take beyond its share: the mark of a key that was
-// cut and of one that would stand there twice, the mark of its value and what
-// closes the levels that are open.
+// cut and of one that would stand there twice, the mark of its value, and what
+// closes the levels that are open, each with the marks of its rest.
 func slack(depth int) int {
-	return len(jsonenc.MarkTruncated) + len("[KEY_COLLISION_100000]") + len(jsonenc.MarkBudget) + len(`"":"",`) + depth
+	return len(jsonenc.MarkTruncated) + len("[KEY_COLLISION_100000]") + len(jsonenc.MarkBudget) + len(`"":"",`) + depth*(1+len(`,"":""`)+2*len(jsonenc.MarkTruncated))
 }
 
 type node struct {
