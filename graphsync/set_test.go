@@ -50,8 +50,11 @@ func TestExtractSet(t *testing.T) {
 			found, failed := s.Graph().Entities(), s.Counts().Error
 			switch {
 			case tt.fail != "":
-				if len(found) > 0 || !strings.Contains(failed, tt.fail) {
-					t.Errorf("found %v, error %q, want %q", found, failed, tt.fail)
+				if len(found) != 1 {
+					t.Fatalf("found %v, error %q", found, failed)
+				}
+				if why, bad := found[0].Attributes["items"].Unreadable(); !bad || !strings.Contains(why, tt.fail) {
+					t.Errorf("found %v, error %q, want %q", found, why, tt.fail)
 				}
 			case len(found) != 1 || failed != "":
 				t.Errorf("found %v, error %q", found, failed)
