@@ -162,7 +162,9 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
 			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
 			Give:  func(ctx context.Context, list []record.Shown) []record.Shown { return in.rec.Give(ctx, list) },
-			Close: func(ctx context.Context, runs map[string]string) map[string]string { return in.rec.Close(ctx, runs) },
+			Close: func(ctx context.Context, runs map[string]record.Turn) map[string]string {
+				return in.rec.Close(ctx, runs)
+			},
 		}),
 		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
 	})

@@ -44,9 +44,9 @@ func (in *Instance) CheckTools(ctx context.Context, tools []tool.Tool, toolsets 
 }
 
 // Replayable registers a tool that a check may call again, for entity types with the checker replay
-// (checkers[].replay). The check calls the tool with the arguments of the recorded call, reads the
-// result by the same rules, and compares the values. Replayable returns t, which is given to agents
-// as it is.
+// (checkers[].replay), and to see whether others have appeared beside what its results showed. The
+// check calls the tool with the arguments of the recorded call, reads the result by the same rules,
+// and compares the values and the names. Replayable returns t, which is given to agents as it is.
 //
 // Registering a tool is a promise about it. It only reads. It reads the present state: an answer
 // out of a cache would pass for the present. Its answer follows from its arguments, the user and

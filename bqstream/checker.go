@@ -34,7 +34,7 @@ type CheckerConfig struct {
 	// Location is where they run. Default: where the tables are that they read.
 	Location string
 	// Query is the query for one entity, with a ? for each parameter. It must give
-	// exactly one row. Required.
+	// one row, or none if the entity does not exist. Required.
 	Query string
 	// Args are the arguments of the parameters, in order. In each of them {value}, {type} and
 	// {attributes.NAME} stand for those of the entity. They are never part of the query. An

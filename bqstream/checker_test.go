@@ -132,13 +132,12 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// Whatever is not exactly one row that is understood fails.
+// Whatever is more than one row, or not understood, fails.
 func TestCheckerRefusesAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer answering
 		want   string
 	}{
-		"no row":         {answering{answer: `{` + placementFields + `,"totalRows":"0"}`}, "the query gave no row"},
 		"two rows":       {answering{answer: `{` + placementFields + `,"totalRows":"2","rows":[` + placementRow + `,` + placementRow + `]}`}, "more than one row"},
 		"three rows":     {answering{answer: `{` + placementFields + `,"totalRows":"3","rows":[` + placementRow + `,` + placementRow + `,` + placementRow + `]}`}, "more than one row"},
 		"NULL for time":  {answering{answer: `{` + placementFields + `,"totalRows":"1","rows":[{"f":[{"v":"1"},{"v":"true"},{"v":null},{"v":null},{"v":"7"}]}]}`}, "as-of in column at: it is NULL"},
@@ -151,6 +150,15 @@ func TestCheckerRefusesAnswers(t *testing.T) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// A thing without a row does not exist.
+func TestCheckerWithoutARow(t *testing.T) {
+	a := answering{answer: `{` + placementFields + `,"totalRows":"0"}`}
+	s, err := placementChecker(t, &a, nil).Check(t.Context(), placement(t))
+	if err != nil || s.Attributes[safety.Exists] != entity.Bool(false) {
+		t.Errorf("%+v, error %v", s, err)
 	}
 }
 

@@ -104,6 +104,8 @@ func (p *problems) entityType(path, s string) {
 	if err := (entity.Entity{Type: s, Value: "x"}).Validate(); err != nil {
 		p.when(true, path, Quote(s)+" is not a type: "+err.Error(), "write "+remedy)
 	}
+	_, isSet := entity.ElementOf(s)
+	p.when(isSet, path, Quote(s)+" is the type of the sets that look-ups show", "write "+remedy)
 }
 
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)

@@ -125,6 +125,7 @@ func (b *Budget) check(p *problems, path string, c *Guard) {
 	}
 	p.unit(path+".severity", b.Severity)
 	word(p, path+".across", b.Across, "does not say which requests take from the limit", AcrossNone, AcrossSession)
+	p.when(b.Everything && b.Across == AcrossSession, path+".across", "everything sums what earlier requests of the session took as well", "keep one of them")
 	p.when(b.Enough && b.Limit.Attribute == "", path+".enough", "the limit is the name of a thing, which does not change", "write limit.attribute, or leave it out")
 	unchecked := c.Require == RequireNamed || c.Require == RequireListed && !slices.Contains(c.Listed, b.Cost.Type)
 	p.when(b.Everything && unchecked, path+".everything", "sums entities that "+string(c.Require)+" leaves unchecked",

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -47,6 +48,9 @@ func (h *HTTP) check(p *problems, path string) {
 	if h.Version != VersionETag {
 		p.when(h.Version != "" && h.Version[0] != '$', path+"version", Quote(h.Version)+" does not say which revision an answer describes", "write etag, or a JSONPath such as $.version")
 		p.optionalPath(path+"version", h.Version)
+	}
+	for i, status := range h.Gone {
+		p.when(status != 404 && status != 410, Index(path+"gone", i), strconv.Itoa(status)+" does not say that a thing is gone", "write 404, 410 or both")
 	}
 	p.when(len(h.Attributes) == 0, path+"attributes", noAttribute, attributeRemedy)
 	sorted(path+"attributes", h.Attributes, func(at, attribute string, a Answer) {

@@ -54,12 +54,14 @@ type HTTP struct {
 	// Version says which revision the answer describes: a JSONPath query into its
 	// body, or "etag" for the ETag header. Defaults to none.
 	Version string `yaml:"version"`
+	// Gone are the statuses, of 404 and 410, that say that the thing does not exist. A proxy may answer 404 while a
+	// service is deployed. Defaults to none: then no such status is an answer.
+	Gone []int `yaml:"gone"`
 	// Attributes are the values in the answer, by name. At least one is required.
 	Attributes map[string]Answer `yaml:"attributes"`
 }
 
-// SQL asks a database with one query for each entity. The answer is
-// exactly one row.
+// SQL asks a database with one query for each entity. The answer is one row; without a row the thing does not exist.
 type SQL struct {
 	// Database names a database that code gives with contextgraph.WithDatabase. Required, but
 	// for contextgraph.SQLChecker, which gets the database itself.

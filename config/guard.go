@@ -302,7 +302,7 @@ type Budget struct {
 	Everything bool `yaml:"everything"`
 	// Severity is how much the alert matters, from 0 to 1. Defaults to 0.85.
 	Severity *float64 `yaml:"severity"`
-	// Across says which other requests take from the limit. Defaults to [AcrossNone].
+	// Across says which other requests take from the limit. It goes without Everything. Defaults to [AcrossNone].
 	Across Across `yaml:"across"`
 	// Enough says that a changed limit is no change as long as the plan fits the smallest of what was read and what
 	// is there now. It needs an attribute of the limit. Defaults to false.

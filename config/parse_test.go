@@ -225,8 +225,8 @@ func TestParseFull(t *testing.T) {
 					Everything: true,
 				},
 				{
-					Cost: config.Cost{Type: "Product", Attribute: "price"}, Limit: config.Limit{Type: "Budget", Attribute: "amount"},
-					Everything: true, Across: config.AcrossSession, Enough: true,
+					Tool: "provision_*", Cost: config.Cost{Type: "Budget", Attribute: "pages"}, Limit: config.Limit{Type: "Budget", Attribute: "amount"},
+					Across: config.AcrossSession, Enough: true,
 				},
 			},
 		},

@@ -6,6 +6,7 @@ package entity
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -36,52 +37,44 @@ func Set(elements ...string) Value {
 func setOf(list []any) (Value, error) {
 	elements := make([]string, len(list))
 	for i, e := range list {
-		normal, err := normalElement(e)
+		e, err := normalElement(e)
+		if n, isNumber := e.(json.Number); isNumber {
+			e = n.String() // an id may be either
+		}
+		if err == nil && e == nil {
+			err = errors.New("null is no element of a set")
+		}
 		if err != nil {
 			return Value{}, err
 		}
-		if n, isNumber := normal.(json.Number); isNumber {
-			normal = n.String() // as a text, so that an id may be either
-		}
-		data, err := json.Marshal(normal)
-		if err != nil {
-			return Value{}, err
-		}
+		data, _ := json.Marshal(e) // it has the types of decoded JSON
 		elements[i] = string(data)
 	}
 	slices.Sort(elements)
 	return Value{kind: KindSet, text: "[" + strings.Join(elements, ",") + "]"}, nil
 }
 
-// normalElement returns v with its numbers in their normal form.
+// normalElement returns a copy of v with its numbers in their normal form.
 func normalElement(v any) (out any, err error) {
 	switch v := v.(type) {
-	case nil:
-		return nil, errors.New("null is no element of a set")
-	case bool:
+	case nil, bool:
 		return v, nil
 	case string:
 		return Text(v).text, nil
 	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			if e != nil {
-				if list[i], err = normalElement(e); err != nil {
-					return nil, err
-				}
-			}
+		list := slices.Clone(v)
+		for i := 0; i < len(list) && err == nil; i++ {
+			list[i], err = normalElement(list[i])
 		}
-		return list, nil
+		return list, err
 	case map[string]any:
 		object := maps.Clone(v)
 		for name, e := range v {
-			if e != nil {
-				if object[name], err = normalElement(e); err != nil {
-					return nil, err
-				}
+			if object[name], err = normalElement(e); err != nil {
+				break
 			}
 		}
-		return object, nil
+		return object, err
 	}
 	n, err := FromAny(v, KindNumber, "")
 	return json.Number(n.text), err
@@ -89,13 +82,20 @@ func normalElement(v any) (out any, err error) {
 
 // parseSet reads the JSON of a set.
 func parseSet(s string) (Value, error) {
-	d := json.NewDecoder(strings.NewReader(s))
-	d.UseNumber()
-	var list []any
-	if err := d.Decode(&list); err != nil || list == nil || d.More() {
-		return Value{}, errors.New("it is not the JSON of a set")
+	list, err := decodeSet(s)
+	if err != nil || list == nil {
+		return Value{}, fmt.Errorf("%q is not the JSON of a set", clip(s))
 	}
 	return setOf(list)
+}
+
+func decodeSet(s string) (list []any, err error) {
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	if err = d.Decode(&list); err == nil && d.More() {
+		err = errors.New("something follows the set")
+	}
+	return list, err
 }
 
 // AsSet returns the elements of a set as decoded JSON, in their order; false when v is not a set.
@@ -103,9 +103,7 @@ func (v Value) AsSet() (list []any, ok bool) {
 	if v.kind != KindSet {
 		return nil, false
 	}
-	d := json.NewDecoder(strings.NewReader(v.text))
-	d.UseNumber()
-	_ = d.Decode(&list) // we wrote it
+	list, _ = decodeSet(v.text) // we wrote it
 	return list, true
 }
 

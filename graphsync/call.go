@@ -55,8 +55,11 @@ func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Cano
 		if refused, ok, err := look.row(id); err != nil {
 			return nil, err
 		} else if ok && refused.EventType == record.ToolError {
-			if id, err = ss.lookUp(ctx, s, e.Key, name, id); err != nil {
+			if id, err = ss.lookUp(ctx, s, e.Key, name); err != nil {
 				return nil, err
+			}
+			if id == "" {
+				continue // that it is gone: the calls that showed it are repeated
 			}
 		}
 		from := given[id]
@@ -130,14 +133,13 @@ func latestReading(e entity.Canonical, name string) (eventID string) {
 	return eventID
 }
 
-// lookUp returns the event of the latest result that shows an attribute, or else eventID, which is a
-// refusal that shows the reading that counts. A refused call looks nothing up, so another call has to
+// lookUp returns the event of the latest result that shows an attribute that a refusal told, "" if none does. A refused call looks nothing up, so another call has to
 // be repeated. That call may be superseded; when repeated, it gives the present value all the same.
-func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute, eventID string) (string, error) {
+func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute string) (eventID string, err error) {
 	if attribute == entity.Exists {
 		attribute = ""
 	}
-	err := ss.use(ctx, s, func(f *fold) error {
+	err = ss.use(ctx, s, func(f *fold) error {
 		if err := ss.catchUp(ctx, f); err != nil {
 			return err
 		}
@@ -230,8 +232,8 @@ func (x *Extractor) Found(row record.Event, of Call) (map[string]entity.Entity, 
 	if err != nil {
 		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}
 	}
-	if len(read.entities) == 0 && len(read.lost) > 0 {
-		return nil, errors.New(read.lost[0].why)
+	if i := slices.IndexFunc(read.lost, func(l lost) bool { return !l.nothing }); i >= 0 && len(read.entities) == 0 {
+		return nil, errors.New(read.lost[i].why)
 	}
 	out := make(map[string]entity.Entity)
 	for _, e := range finished(&row, append(read.entities, x.sets(of.Tool, of.Args, read.rules)...)) {

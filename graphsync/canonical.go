@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -43,7 +44,7 @@ type claimed struct {
 // rank stands for the attribute.
 func (c *canonical) read(name string, value entity.Value, e entity.Entity, rank int) {
 	if name == "" {
-		name, value = entity.Exists, entity.Bool(true)
+		name, value = entity.Exists, cmp.Or(value, entity.Bool(true))
 	}
 	if c.attributes == nil {
 		c.attributes, c.at, c.rank = make(map[string]entity.Value), make(map[string]time.Time), make(map[string]int)

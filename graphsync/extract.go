@@ -5,10 +5,13 @@ package graphsync
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -334,9 +337,9 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 	}
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
-		if value := []any(nil); action {
-			if value = c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && value[0] == nil {
-				continue // it names nothing here
+		if action {
+			if value := c.value.Select(object.Node); len(value) == 0 || len(value) == 1 && (value[0] == nil || exact(value[0]) != nil) {
+				continue // it names nothing here; a call with a number that is not exact was refused
 			}
 		}
 		e, err := c.entity(row, object.Node, marked, action || rewritten)
@@ -404,7 +407,9 @@ func (c *compiled) entity(row *record.Event, object any, marked, strict bool) (e
 			err = errHidden
 		case err != nil:
 		case found && raw != nil:
-			v, err = entity.FromAny(raw, a.Type, a.Currency)
+			if err = exact(raw); err == nil {
+				v, err = entity.FromAny(raw, a.Type, a.Currency)
+			}
 			switch {
 			case marked && v.Kind() == entity.KindSet && jsonenc.Marked(v.String()):
 				err = errHidden
@@ -476,12 +481,35 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 		err = nothing(path, from, "")
 	}
 	if err == nil {
+		err = exact(raw)
+	}
+	if err == nil {
 		v, err = entity.FromAny(raw, c.ValueType, c.Currency)
 	}
 	if err != nil {
 		return v, fmt.Errorf("value %s: %w", place, err)
 	}
 	return v, nil
+}
+
+// exact returns an error for a number of 2^53 and more that came as a float64: it may have been another one. The
+// recorder writes it with an exponent, and an integer without.
+func exact(v any) (err error) {
+	switch v := v.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && math.Abs(f) >= 1<<53 && strings.ContainsAny(v.String(), "eE") {
+			return fmt.Errorf("the number %s is too large to be exact: have the tool give it as text", v)
+		}
+	case []any:
+		for _, e := range v {
+			err = cmp.Or(err, exact(e))
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			err = cmp.Or(err, exact(v[k]))
+		}
+	}
+	return err
 }
 
 // nothing returns the error for a path that selects nothing.

@@ -28,7 +28,7 @@ type sighted struct {
 // said is what a sighting says of one attribute.
 type said struct {
 	*sighted
-	value entity.Value // zero for the attribute ""
+	value entity.Value // zero for the attribute "" of a thing that was shown
 	echo  bool         // of an argument of the call: no reading
 	arg   string       // the argument, "" where another source says the same
 	near  bool         // an argument has it under another name: it supersedes nothing
@@ -75,7 +75,11 @@ func (s *Session) see(e *record.Event, found []entity.Entity, r *result) {
 			s.say(thing, "", said{sighted: seen})
 		}
 		for name, value := range en.Attributes {
-			s.say(thing, name, said{sighted: seen, value: value, echo: slices.Contains(en.Echoes, name), arg: en.EchoOf[name], near: slices.Contains(en.Near, name)})
+			at := name
+			if name == entity.Exists && en.Source.Reading() { // one attribute, whether it was said or shown
+				at = ""
+			}
+			s.say(thing, at, said{sighted: seen, value: value, echo: slices.Contains(en.Echoes, name), arg: en.EchoOf[name], near: slices.Contains(en.Near, name)})
 		}
 		for _, name := range en.Absent {
 			s.say(thing, name, said{sighted: seen, absent: true})

@@ -76,8 +76,10 @@ type Tally struct {
 	Unrepeated int `json:"unrepeated,omitempty"`
 }
 
-// Idle reports whether the rule read rows and found nothing, although they were not empty.
-func (t Tally) Idle() bool { return t.Rows > 0 && t.Found == 0 && t.Nearly != "" }
+// Idle reports whether the rule read rows that were not empty, and found nothing, or nothing that it could read in full.
+func (t Tally) Idle() bool {
+	return t.Rows > 0 && (t.Found == 0 || t.Failed == t.Rows) && t.Nearly != ""
+}
 
 // ruleRead is what one rule found in one row.
 type ruleRead struct {

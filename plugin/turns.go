@@ -91,15 +91,18 @@ func isFresh(ctx agent.InvocationContext) bool {
 	return true
 }
 
-// turn returns the events of an earlier turn, if the history has it from a user message on that answers nothing.
-// Otherwise a window of the session service may have cut it.
-func (p *past) turn(id string) (events []*session.Event, whole bool) {
+// turn returns the events of an earlier turn, if the history has it from a user message on that answers nothing, or
+// has none of it, and events from before it began. Otherwise a window of the session service may have cut it.
+func (p *past) turn(of record.Turn) (events []*session.Event, whole bool) {
 	for _, ev := range p.events {
-		if ev.InvocationID == id {
+		if ev.InvocationID == of.ID {
 			events = append(events, ev)
 		}
 	}
-	if len(events) == 0 || events[0].Author != genai.RoleUser || len(Responses(events[0].Content)) > 0 {
+	if len(events) == 0 {
+		return nil, len(p.events) > 0 && p.events[0].Timestamp.Before(of.Started)
+	}
+	if events[0].Author != genai.RoleUser || len(Responses(events[0].Content)) > 0 {
 		return nil, false
 	}
 	return events, true
@@ -107,8 +110,8 @@ func (p *past) turn(id string) (events []*session.Event, whole bool) {
 
 // Close writes what the history of a run has of turns whose record is broken: each result and each output counts
 // as given, at the place of the first row of the run. It returns why a run cannot be closed, by its id: the end of
-// a sentence. runs has the turns by the ids of the runs. The run is that of ctx, as [Detach] keeps it.
-func (rec *Recorder) Close(ctx context.Context, runs map[string]string) (open map[string]string) {
+// a sentence. runs are by their ids. The run is that of ctx, as [Detach] keeps it.
+func (rec *Recorder) Close(ctx context.Context, runs map[string]record.Turn) (open map[string]string) {
 	open = make(map[string]string)
 	r := rec.within(ctx)
 	written := make(map[string]bool)
@@ -124,11 +127,11 @@ func (rec *Recorder) Close(ctx context.Context, runs map[string]string) (open ma
 			open[id] = ", and the history of the session lacks its beginning"
 			continue
 		}
-		if !written[turn] && !rec.giveTurn(ctx, r, events) {
+		if !written[turn.ID] && !rec.giveTurn(ctx, r, events) {
 			open[id] = ", and what the history of the session has of it could not be recorded"
 			continue
 		}
-		written[turn] = true
+		written[turn.ID] = true
 		closed = append(closed, id)
 	}
 	if len(closed) == 0 {

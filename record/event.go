@@ -23,6 +23,12 @@ type Child struct {
 	Span, Call string
 }
 
+// Turn is a turn of a session, by its invocation id, and when a run of it began.
+type Turn struct {
+	ID      string
+	Started time.Time
+}
+
 // Event is one row of agent_events: one step of one run.
 //
 // Content, ContentParts, Attributes and LatencyMS are JSON texts. A nil slice is

@@ -114,6 +114,8 @@ type Alert struct {
 	Effect config.Effect `json:"effect"`
 	// Recommendation is the remedy, in words. It is never empty.
 	Recommendation string `json:"recommendation"`
+	// LookUp names the tools whose results show the attribute: "get or search". It is "" if no rule says so.
+	LookUp string `json:"-"`
 }
 
 // blocks reports whether the alert enters the verdict. Whatever is not a warning does.

@@ -75,6 +75,9 @@ func (q *inquiry) advise(t target, x *examined) {
 	if len(x.alerts) == 0 && len(x.failures) == 0 {
 		return
 	}
+	for i := range x.alerts {
+		x.alerts[i].LookUp = q.lookUp(t.entity.Type, x.alerts[i].Attribute)
+	}
 	remedy := q.remedy(t)
 	if remedy == "" {
 		return

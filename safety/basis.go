@@ -245,11 +245,24 @@ func (q *inquiry) expected(e entity.Canonical, name string) string {
 	return remedy
 }
 
+// folded is one text for things that differ in the spelling of their names alone.
+func folded(c entity.Canonical) string {
+	return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
+}
+
+// lookUp names the tools whose results show an attribute. For [Exists], any attribute of the type will do.
+func (q *inquiry) lookUp(typ, name string) string {
+	var tools []string
+	for _, x := range q.record.Expected {
+		if x.Type == typ && (name == Exists || x.Attribute == name) && x.Tool != "" && !slices.Contains(tools, x.Tool) {
+			tools = append(tools, x.Tool)
+		}
+	}
+	return strings.Join(tools, " or ")
+}
+
 // otherSpelling names what was read and differs from e in its spelling alone, or has a redacted name.
 func (q *inquiry) otherSpelling(e entity.Canonical) string {
-	folded := func(c entity.Canonical) string {
-		return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
-	}
 	for _, other := range q.record.Entities {
 		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
 			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)

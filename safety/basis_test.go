@@ -201,7 +201,7 @@ func TestBasis(t *testing.T) {
 		{name: "what did not exist does", seen: item(saidBy(entity.SourceRule, values{"exists": entity.Bool(false)})), now: values{"reach": number(3)},
 			want: []string{"false -> true: ..."}},
 		{name: "what has a price does not exist", seen: item(readAt("$10")), now: values{"price": usd("$10"), "exists": entity.Bool(false)},
-			want: []string{"not seen -> false: Replace Product x ..."}},
+			want: []string{"true -> false: Replace Product x ..."}},
 		{name: "a text says that it exists", seen: item(saidBy(entity.SourceRule, nil)), now: values{"exists": entity.Text("true")},
 			want: []string{"type_mismatch: exists was seen as boolean and is now text ...", "nothing_compared: ..."}},
 		{name: "a text says that what has a price exists", seen: item(readAt("$10")), now: values{"price": usd("$10"), "exists": entity.Text("true")},

@@ -28,8 +28,8 @@ func TestArgsDigest(t *testing.T) {
 			`{"n":[333333333.3333332,4.5,0.002,0.000001,1e-7,1e-27,-1.5e-10,1000000000000000,0,-5]}`},
 		{"integers", map[string]any{"n": []any{1, int8(-2), int16(3), int32(4), int64(-5), uint(6), uint8(7), uint16(8), uint32(9), uint64(10)}},
 			`{"n":[1,-2,3,4,-5,6,7,8,9,10]}`},
-		{"greatest integers", map[string]any{"n": []any{int64(1 << 53), int64(-1 << 53), uint64(1 << 53), float64(1 << 53), json.Number("9007199254740992")}},
-			`{"n":[9007199254740992,-9007199254740992,9007199254740992,9007199254740992,9007199254740992]}`},
+		{"greatest integers", map[string]any{"n": []any{int64(1<<53 - 1), int64(-1<<53 + 1), uint64(1<<53 - 1), float64(1<<53 - 1), json.Number("9007199254740991")}},
+			`{"n":[9007199254740991,-9007199254740991,9007199254740991,9007199254740991,9007199254740991]}`},
 		{"number texts", map[string]any{"n": []any{json.Number("5"), json.Number("5.00"), json.Number("-0"), json.Number("0e7"), json.Number("1E3"), json.Number("1.25e+2"), json.Number("100e-2"), json.Number("0.1")}},
 			`{"n":[5,5,0,0,1000,125,1,0.1]}`},
 		{"text", map[string]any{"s": " \u20ac$\u000f\nA'B\"\\\"/\b\t\f\r\x7f\u2028<>&"},
@@ -86,7 +86,7 @@ func badArgs() map[string]map[string]any {
 	}
 	for name, v := range map[string]any{
 		"NaN": math.NaN(), "infinity": math.Inf(1), "negative infinity": math.Inf(-1),
-		"a great int": 1<<53 + 1, "a small int": -1<<53 - 1, "a great uint": uint64(1<<53 + 1), "a great float": float64(1 << 54),
+		"a great int": 1 << 53, "a small int": -1 << 53, "a great uint": uint64(1 << 53), "what a greater int becomes": float64(1 << 53), "a great float": float64(1 << 54),
 		"a great number": json.Number("9007199254740993"), "a great even number": json.Number("9007199254740994"),
 		"1e30": 1e30, "a number out of range": json.Number("1e999"), "a number that vanishes": json.Number("1e-999"),
 		"an endless exponent": json.Number("1e-99999999999999999999"), "too many digits": json.Number("0.1000000000000000055"),

@@ -83,6 +83,7 @@ func lookedFor(where string) string {
 // none: what was not to be had when it was read, and still is not, has not changed.
 func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State) {
 	answer, compared := x.result.Now, 0
+	gone := isFalse(Exists, answer[Exists])
 	for _, a := range rests.attributes {
 		now := answer[a.name]
 		if a.name == Exists && now.IsZero() && says(answer) {
@@ -91,7 +92,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		switch {
 		case !now.IsZero():
 			compared += x.compareOne(e, a, now, rests.acted)
-		case !a.rule.Optional:
+		case !a.rule.Optional && !gone: // what does not exist has no attributes
 			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s", a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")))
 		}
 	}
@@ -106,7 +107,11 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		}
 		compared++
 		if isFalse(name, now) {
-			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, "not seen", show(name, now), now, nil, "")
+			before := "not seen"
+			if name == Exists && shown(e) {
+				before = "true"
+			}
+			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, before, show(name, now), now, nil, "")
 		}
 	}
 	for _, name := range e.Absent { // of an answer without it nobody knows whether it could have it
@@ -214,13 +219,11 @@ func showMove(name string, seen, now entity.Value) (before, after string) {
 	}
 	var moved []string
 	came, went := moves(seen, now)
-	for _, m := range [...]struct {
-		verb string
-		list []string
-	}{{"came", came}, {"went", went}} {
-		if len(m.list) > 0 {
-			moved = append(moved, strings.Join(m.list, ", ")+" "+m.verb)
-		}
+	if len(came) > 0 {
+		moved = append(moved, strings.Join(came, ", ")+" came")
+	}
+	if len(went) > 0 {
+		moved = append(moved, strings.Join(went, ", ")+" went")
 	}
 	return show(name, seen), strings.Join(moved, "; ")
 }

@@ -146,7 +146,7 @@ func TestCondition(t *testing.T) {
 			want: []string{"nothing_seen: ..."}},
 		{name: "sold out", change: having("availability", literal(oneOf, "[true, false]")), seen: item(reading(values{"availability": entity.Bool(true)})), now: values{"availability": entity.Bool(false)},
 			want: []string{"available -> unavailable: Replace Product x with one that is available, ..."}},
-		{name: "gone, and enough", change: having("free", atLeast8), seen: free(64), now: values{"free": number(64), "exists": entity.Bool(false)}, want: []string{"not seen -> false: ..."}},
+		{name: "gone, and enough", change: having("free", atLeast8), seen: free(64), now: values{"free": number(64), "exists": entity.Bool(false)}, want: []string{"true -> false: ..."}},
 
 		// What the arguments of the action say of the attribute has to meet it too.
 		{name: "the arguments meet it", change: having("free", atLeast8), seen: item(reading(values{"free": number(64)}), inArgs(values{"free": number(10)})), now: values{"free": number(64)}, places: []string{"$"}},
@@ -202,7 +202,7 @@ func TestCondition(t *testing.T) {
 			want: []string{`policy: free has to be at most 8 and at most all, which cannot be evaluated: "all" is not ...`, "4 -> 9: ..."}},
 		{name: "needs that may add up", change: having("free", along(atLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
 			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": 8}}},
-			want: []string{"policy: free has to be at least $.cpus, which cannot be evaluated: the action names it 2 times, and the needs may add up: have the call name it once"}},
+			want: []string{"policy: free has to be at least $.cpus, which cannot be evaluated: the action names it 2 times, and the needs may add up: have the call name it once, in one spelling"}},
 		{name: "a literal, named twice", change: having("free", atLeast8), seen: acting, now: values{"free": number(63)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"}},
 		{name: "the whole argument", change: having("free", along(atLeast, "$")), seen: acting, now: values{"free": number(8)}, places: []string{"$['cpus']"}, args: map[string]any{"cpus": 8}},
 		{name: "a list", change: having("free", along(oneOf, "$.any")), seen: free(2), now: values{"free": number(4)}, args: map[string]any{"any": []any{2, 4, 8}}},

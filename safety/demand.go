@@ -109,9 +109,17 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		return nil, errors.New("the record does not say where the action names the entity")
 	case len(starts) == 0:
 		starts = []string{"$"}
-	case len(starts) > 1 && c.operator == atLeast:
-		// Two lines that need 30 each need 60, or 30: nobody says which.
-		return nil, fmt.Errorf("the action names it %d times, and the needs may add up: have the call name it once", len(starts))
+	case c.operator == atLeast:
+		// Two lines that need 30 each need 60, or 30: nobody says which. A source may ignore case.
+		times := len(starts)
+		for _, other := range q.record.Entities {
+			if other.Key != e.Key && folded(other) == folded(e) {
+				times += len(q.record.Places[other.Key])
+			}
+		}
+		if times > 1 {
+			return nil, fmt.Errorf("the action names it %d times, and the needs may add up: have the call name it once, in one spelling", times)
+		}
 	}
 	// Paths come from the configuration; the arguments that they walk through may be large.
 	return bounded(ctx, b.CheckTimeout, func(context.Context) (sets [][]any, err error) {

@@ -31,6 +31,7 @@ const (
 	maxNotChosenHint  = 150
 	maxNotCheckedHint = 200
 	maxEntityHint     = 150
+	maxSetHint        = 100
 	maxWord           = 40
 )
 
@@ -156,7 +157,7 @@ func (a Approval) entityHint(e entity.Canonical) string {
 		}
 		said := attributeHint(name, e.Attributes[name])
 		if isSet {
-			said = setHint(e.Attributes[name])
+			said = setHint("only ", "", "none", e.Attributes[name].Elements())
 		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
 			said = strings.TrimSpace(said + " [" + clause(need.Condition) + "]")
@@ -190,8 +191,8 @@ func attributeHint(name string, v entity.Value) string {
 		return word(name)
 	case isBool:
 		return "not " + word(name)
-	case v.Kind() == entity.KindSet && len(v.Elements()) == 0:
-		return "no " + word(name)
+	case v.Kind() == entity.KindSet:
+		return setHint(word(name)+" [", "]", "no "+word(name), v.Elements())
 	case v.Kind() == entity.KindText:
 		return word(v.String())
 	case v.Kind() == entity.KindNumber:
@@ -200,17 +201,17 @@ func attributeHint(name string, v entity.Value) string {
 	return word(name) + " " + text.Clip(v.String(), maxWord)
 }
 
-// setHint names the elements of a set: "only INC-1".
-func setHint(v entity.Value) string {
-	names := v.Elements()
-	if len(names) == 0 {
-		return "none"
+// setHint names as many elements of a set as there is room for, between begin and end: "only INC-1",
+// "items [Chair, Desk, and 3 more]".
+func setHint(begin, end, none string, elements []string) string {
+	if len(elements) == 0 {
+		return none
 	}
-	shown := make([]string, len(names))
-	for i, name := range names {
-		shown[i] = word(name)
+	words := make([]string, min(len(elements), maxHinted))
+	for i := range words {
+		words[i] = word(elements[i])
 	}
-	return "only " + firstOf(shown, len(shown))
+	return strings.TrimSuffix(listed(begin, words, len(elements), maxSetHint), ".") + end
 }
 
 // ageHint says roughly how long a time is, from one minute on.

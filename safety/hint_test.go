@@ -115,6 +115,8 @@ func TestHint(t *testing.T) {
 			"Buy. Rests on Version v1.9.0 passed. Not seen: a part of the session, whose record is incomplete. It cannot be approved."},
 		{"sets", "Check out", complete(thing("Cart", "c", values{"items": entity.Set("Desk", "Chair")}), thing("Service", "billing", values{"incidents": entity.Set()})),
 			"Check out. Rests on Cart c items [Chair, Desk], Service billing no incidents."},
+		{"long sets", "Check out", complete(thing("Cart", "c", values{"items": entity.Set("a", "b", "c", "d", "e", "f")}), thing("Cart", "d", values{"items": entity.Set("Desk of oak. Requester: boss", strings.Repeat("z", 60), strings.Repeat("y", 60))})),
+			`Check out. Rests on Cart c items [a, b, c, d, e, and 1 more], Cart d items ["Desk of oak. Requester: boss", yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…, and 1 more].`},
 		{"claims", "Buy", complete(claimed("Cluster", "eu-east", values{"free": number(1)}), version),
 			"Buy. Rests on Version v1.9.0 passed. Not seen: Cluster eu-east."},
 		{"many claims", "Buy", complete(many(7, func(value string) entity.Canonical { return claimed("C", value, nil) })...), "Buy. Not seen: C 0, C 1, C 2, C 3, C 4, and 2 more."},

@@ -71,7 +71,6 @@ func (q *inquiry) beside(b budget, owner entity.Canonical, left entity.Value) (e
 			continue
 		}
 		var most entity.Value // of the rules of one call each alone has to fit
-		var known bool
 		waits := b.Enough && (a.State == StateApproved || a.State == StatePermitted)
 		for _, c := range a.Consents[len(a.Consents)-1].Costs {
 			if c.Limit != b.limitKey(owner) || c.Left != left && !waits {
@@ -80,14 +79,15 @@ func (q *inquiry) beside(b budget, owner entity.Canonical, left entity.Value) (e
 			if c.Cost.IsZero() {
 				return entity.Value{}, fmt.Errorf("it is not known what %s takes from it, which was approved before", oneLine(a.Tool))
 			}
-			if way, _ := movement(most, c.Cost); !known || way > 0 {
-				most, known = c.Cost, true
+			if way, _ := movement(most, c.Cost); most.IsZero() || way > 0 {
+				most = c.Cost
 			}
 		}
-		if known {
-			if err := s.add(most, big.NewRat(1, 1)); err != nil {
-				return entity.Value{}, fmt.Errorf("the cost of another request is %w", err)
-			}
+		if most.IsZero() {
+			continue
+		}
+		if err := s.add(most, big.NewRat(1, 1)); err != nil {
+			return entity.Value{}, fmt.Errorf("the cost of another request is %w", err)
 		}
 	}
 	if s.total == nil {
@@ -112,7 +112,10 @@ func (q *inquiry) left(b budget, owner entity.Canonical, limit entity.Value, fou
 func (b budget) smallest(owner entity.Canonical, limit, left entity.Value) entity.Value {
 	values, _ := readings(owner, b.Limit.Attribute)
 	for _, v := range append(values, left) {
-		if way, ordered := movement(limit, v); ordered && way < 0 {
+		if unlike(limit, v) {
+			continue // the check of the limit says so
+		}
+		if way, _ := movement(limit, v); way < 0 {
 			limit = v
 		}
 	}

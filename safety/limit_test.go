@@ -121,6 +121,24 @@ func (s *shop) reads(left string) {
 	}
 }
 
+// Plain numbers are limits and costs too.
+func TestSharedNumbers(t *testing.T) {
+	seats, team := thing("Limit", "CC1", values{"left": number(10)}), bought("Product", "Desk", values{"price": number(4)}, nil)
+	for _, enough := range []bool{false, true} {
+		rule := shared
+		rule.Enough = enough
+		s := &shop{bench: newBench(t, within(rule), seats, team)}
+		wantBuys(t, s, 1, "bought")
+		wantBuys(t, s, 2, "bought")
+		wantBuys(t, s, 3, safety.CodeDrift)
+		s.asks(4)
+		s.world.put(seats, "left", entity.Text("many"))
+		if r := s.yes(4).Report; r.IsSafeToApprove() || !strings.Contains(r.Summary(), "type_mismatch") {
+			t.Error(r.Summary())
+		}
+	}
+}
+
 // What is approved, runs, ran or is in doubt counts. What waits, ended otherwise or is too late does not.
 func TestWhatTakesFromASharedLimit(t *testing.T) {
 	for _, tt := range []struct {

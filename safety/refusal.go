@@ -5,7 +5,10 @@ package safety
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Refusal is the error of a call that must not run. It says why in a form a model
@@ -60,12 +63,13 @@ func (r *Refusal) Unwrap() error {
 //	    "condition", "change_percent", "severity", "recommendation"}],
 //	  "warnings": as alerts, what the policy only warns of; absent where there is none,
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
-//	  "omitted": {"alerts", "warnings", "failures": how many}, absent where there is none,
+//	  "omitted": {"alerts", "warnings", "failures": how many, "look_up": text}, absent where there is none,
 //	  "next": what to do instead of trying again
 //	}
 //
-// Failures are as [Failure.Told] returns them. Each list has the first 50 entries, so that a model can read it; the report has all. The map
-// belongs to the caller.
+// Failures are as [Failure.Told] returns them. The alerts are those of [Report.Told]; after the first 50 they have no
+// recommendation. The other lists have the first 50 entries, so that a model can read them; the report has all. The
+// map belongs to the caller.
 func (r *Refusal) Map() map[string]any {
 	if r == nil {
 		r = &Refusal{}
@@ -93,7 +97,12 @@ func (r *Refusal) Map() map[string]any {
 			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.Detail,
 		})
 	}
-	m["alerts"], m["failures"] = alertList(first(r.Report.Alerts(), "alerts", omitted)), failures
+	told, cut := r.Report.Told()
+	if n := len(r.Report.Alerts()) - len(told); n > 0 {
+		omitted["alerts"], omitted["look_up"] = n, strings.Join(cut, ", ")
+		m["next"] = fmt.Sprintf("%v Not all changes are told: what %s shows has changed too.", m["next"], strings.Join(cut, ", "))
+	}
+	m["alerts"], m["failures"] = alertList(told), failures
 	if warnings := alertList(first(r.Report.Warnings(), "warnings", omitted)); len(warnings) > 0 {
 		m["warnings"] = warnings
 	}
@@ -103,8 +112,30 @@ func (r *Refusal) Map() map[string]any {
 	return m
 }
 
-// maxListed bounds each list of [Refusal.Map].
+// maxListed bounds each list of [Refusal.Map] but that of the alerts, and the alerts that recommend something.
 const maxListed = 50
+
+// maxTold bounds the alerts that a refusal tells, in bytes of JSON.
+const maxTold = 64 << 10
+
+// Told returns the alerts that a refusal tells, by the tools that show what they are about. What does not fit into 64 KB
+// is not told, and does not count as read; lookUps are the tools that show it.
+func (r Report) Told() (told []Alert, lookUps []string) {
+	all, size := r.Alerts(), 0
+	slices.SortStableFunc(all, func(a, b Alert) int { return cmp.Compare(a.LookUp, b.LookUp) })
+	for i, a := range all {
+		if i >= maxListed {
+			a.Recommendation = ""
+		}
+		text, _ := json.Marshal(a) // it holds texts and numbers
+		if size += len(text); size <= maxTold {
+			told = append(told, a)
+		} else if !slices.Contains(lookUps, a.LookUp) {
+			lookUps = append(lookUps, a.LookUp)
+		}
+	}
+	return told, lookUps
+}
 
 // first returns the beginning of a list, and notes how much it leaves out.
 func first[T any](list []T, name string, omitted map[string]any) []T {
@@ -120,7 +151,10 @@ func alertList(alerts []Alert) []any {
 	for _, a := range alerts {
 		alert := map[string]any{
 			"entity_type": a.EntityType, "entity": a.Entity, "attribute": a.Attribute, "drift_type": string(a.Drift),
-			"before": a.Before, "after": a.After, "severity": a.Severity, "recommendation": a.Recommendation,
+			"before": a.Before, "after": a.After, "severity": a.Severity,
+		}
+		if a.Recommendation != "" {
+			alert["recommendation"] = a.Recommendation
 		}
 		if a.Condition != "" {
 			alert["condition"] = a.Condition

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -361,5 +362,38 @@ func TestRefusalIsBounded(t *testing.T) {
 		if listed, _ := m["failures"].([]any); len(r.Failures()) != n || len(listed) != 50 || !reflect.DeepEqual(m["omitted"], omitted) {
 			t.Errorf("of %d failures %d are listed, %v omitted", len(r.Failures()), len(listed), m["omitted"])
 		}
+	}
+}
+
+// A refusal tells all changes that fit, by look-up, and names the look-ups that show the others.
+func TestRefusalTellsWhatFits(t *testing.T) {
+	var entities []entity.Canonical
+	for i := range 400 {
+		entities = append(entities, thing(map[bool]string{true: "Tool", false: "Part"}[i%4 == 0], fmt.Sprintf("%03d%s", i, strings.Repeat("x", 100)), values{"price": usd("$1")}))
+	}
+	b := newBench(t, nil, entities...)
+	for _, rule := range [][2]string{{"Part", "z_parts"}, {"Part", "more_parts"}, {"Tool", "a_tools"}} {
+		b.record.snap.Expected = append(b.record.snap.Expected, entity.Shown{Type: rule[0], Attribute: "price", Rule: "r", Tool: rule[1]})
+	}
+	for key := range b.world.states {
+		b.world.states[key] = safety.State{Attributes: values{"price": usd("$2")}}
+	}
+	report := b.check()
+	told, lookUps := report.Told()
+	m := (&safety.Refusal{Code: safety.CodeDrift, Report: report}).Map()
+	text, err := json.Marshal(m["alerts"])
+	if len(report.Alerts()) != 400 || len(told) <= 150 || len(told) == 400 || len(text) > 64<<10 || err != nil {
+		t.Fatalf("%d alerts, %d told in %d bytes, error %v", len(report.Alerts()), len(told), len(text), err)
+	}
+	if told[0].EntityType != "Tool" || told[len(told)-1].EntityType != "Part" || !slices.Equal(lookUps, []string{"z_parts or more_parts"}) {
+		t.Errorf("from %s to %s; the look-ups of the others are %q", told[0].EntityType, told[len(told)-1].EntityType, lookUps)
+	}
+	omitted, _ := m["omitted"].(map[string]any)
+	if omitted["alerts"] != 400-len(told) || omitted["look_up"] != "z_parts or more_parts" || !strings.HasSuffix(m["next"].(string), "what z_parts or more_parts shows has changed too.") {
+		t.Errorf("omitted %v, next %q", omitted, m["next"])
+	}
+	list := m["alerts"].([]any)
+	if first, last := list[49].(map[string]any), list[50].(map[string]any); first["recommendation"] == nil || last["recommendation"] != nil {
+		t.Errorf("the recommendations are %v and %v", first["recommendation"], last["recommendation"])
 	}
 }

@@ -21,26 +21,19 @@ func Of(p *jsonpath.Path, doc any) (list []any, found bool, err error) {
 		var next []any
 		for _, n := range nodes {
 			selected := s.Select(n, doc)
+			_, isList := n.([]any)
+			_, isObject := n.(map[string]any)
 			switch {
-			case one && len(selected) > 0 || !one && (n == nil || holds(n)):
-			case !one:
-				return nil, true, fmt.Errorf("no list or object stands where %s looks into one", s)
-			case inside:
-				return nil, true, fmt.Errorf("an element has no %s", s)
-			default:
+			case one && len(selected) == 0 && !inside:
 				return nil, false, nil
+			case one && len(selected) == 0:
+				return nil, true, fmt.Errorf("an element has no %s", s)
+			case !one && n != nil && !isList && !isObject:
+				return nil, true, fmt.Errorf("no list or object stands where %s looks into one", s)
 			}
 			next = append(next, selected...)
 		}
 		nodes, inside = next, inside || !one
 	}
 	return nodes, true, nil
-}
-
-func holds(n any) bool {
-	switch n.(type) {
-	case []any, map[string]any:
-		return true
-	}
-	return false
 }

@@ -121,7 +121,9 @@ func (r *run) open(ctx context.Context) error {
 	for _, typ := range append(checked, r.flow.Checked...) {
 		opts = append(opts, contextgraph.WithChecker(typ, checker{
 			place: r.place, typ: typ, attributes: attributesOf(cfg.Extract, typ), now: r.now, note: r.note,
-			sql: slices.ContainsFunc(r.flow.cfg.Checkers, func(c config.Checker) bool { return c.Type == typ && c.SQL != nil }),
+			gone: slices.ContainsFunc(r.flow.cfg.Checkers, func(c config.Checker) bool {
+				return c.Type == typ && (c.SQL != nil || c.HTTP != nil && slices.Contains(c.HTTP.Gone, 404))
+			}),
 		}))
 	}
 	if r.flow.Identity {

@@ -163,7 +163,7 @@ func (p *place) scopeOf(args, state map[string]any, artifact string) scope {
 type checker struct {
 	place      *place
 	typ        string
-	sql        bool
+	gone       bool // an answer may be that the thing does not exist
 	attributes map[string]config.Attribute
 	now        func() time.Time
 	note       func(format string, args ...any) // writes into the trace
@@ -185,8 +185,8 @@ func (c checker) Check(_ context.Context, e entity.Canonical) (safety.State, err
 			}
 		}
 	}
-	if !there && c.sql {
-		return safety.State{}, &safety.AnswerError{Reason: safety.ReasonEmptyAnswer, Err: errors.New("the query gave no row")}
+	if !there && c.gone {
+		return safety.State{AsOf: c.now(), Attributes: map[string]entity.Value{safety.Exists: entity.Bool(false)}}, nil
 	}
 	if !there { // as a server that answers 404
 		return safety.State{}, fmt.Errorf("the world has no %s %q", c.typ, e.Value)
@@ -213,8 +213,11 @@ func valueOf(v any, a config.Attribute) (entity.Value, error) {
 	}
 	if kind == entity.KindNone {
 		kind = entity.KindNumber
-		if _, isText := v.(string); isText {
+		switch v.(type) {
+		case string:
 			kind = entity.KindText
+		case []any:
+			kind = entity.KindSet
 		}
 	}
 	return entity.FromAny(v, kind, a.Currency)

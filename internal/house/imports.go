@@ -39,7 +39,7 @@ func rules() []rule {
 		{pkg: "record", link: "modules " + network},
 		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
 		{pkg: "internal/text", link: "modules " + network},
-		{pkg: "internal/args", imports: "internal/text", link: "modules " + network},
+		{pkg: "internal/args", imports: "internal/text", link: outside + " " + storage},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},
@@ -54,7 +54,7 @@ func rules() []rule {
 		// What decides.
 		{pkg: "internal/elements", link: outside + " " + storage},
 		{pkg: "graphsync", imports: "config entity internal/args internal/elements internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
-		{pkg: "safety", imports: "config entity internal/args internal/text record", link: outside + " " + storage},
+		{pkg: "safety", imports: "config entity internal/args internal/jsonenc internal/text record", link: outside + " " + storage},
 		{pkg: "internal/source", imports: "config entity internal/elements internal/text safety", link: adk + " " + cloud + " " + storage},
 
 		// What reads ADK, records it, and is the gate on top of that.

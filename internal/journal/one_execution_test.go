@@ -45,7 +45,10 @@ func (w unchangedWorld) Check(_ context.Context, e entity.Canonical) (safety.Sta
 
 // oncePolicy waits for as long as a loaded machine may take.
 func oncePolicy() config.Guard {
-	return config.Guard{CheckAge: time.Hour, CheckTimeout: 5 * time.Minute, CheckDeadline: 10 * time.Minute}
+	return config.Guard{
+		CheckAge: time.Hour, CheckTimeout: 5 * time.Minute, CheckDeadline: 10 * time.Minute,
+		Tools: map[string]config.ToolSettings{"*": {ActsOn: config.ActsOnNothing}},
+	}
 }
 
 // policyVersion returns the version of a policy: that of a check.

@@ -289,7 +289,7 @@ func (w *Writer) float(f float64, bits int) {
 		return
 	}
 	format := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1<<53) { // from there on it stands for its neighbours too
 		format, w.spelled = 'e', true
 	}
 	w.spelled = w.spelled || f == 0 // the negative zero

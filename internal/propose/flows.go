@@ -90,6 +90,9 @@ func written(v entity.Value) any {
 		return v.String() == "true"
 	case entity.KindNumber:
 		return yamlNumber(json.Number(v.String()))
+	case entity.KindSet:
+		list, _ := v.AsSet()
+		return numbered(list)
 	}
 	return v.String()
 }
@@ -215,6 +218,8 @@ func otherThan(v entity.Value) any {
 		return strings.TrimSpace("987654321 " + v.Currency())
 	case entity.KindTime:
 		return "2001-01-01T00:00:00Z"
+	case entity.KindSet:
+		return []any{"changed"}
 	}
 	return "changed"
 }

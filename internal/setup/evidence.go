@@ -42,7 +42,7 @@ type Program struct {
 	Give func(ctx context.Context, list []record.Shown) (without []record.Shown)
 	// Close writes what the history of the run that ctx is of has of the turns of runs whose record is broken. It
 	// returns why a run cannot be closed, by its id. Nil closes none.
-	Close func(ctx context.Context, runs map[string]string) (open map[string]string)
+	Close func(ctx context.Context, runs map[string]record.Turn) (open map[string]string)
 }
 
 // NewEvidence returns the evidence of decisions from folded sessions of a journal.
@@ -123,7 +123,7 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 // open, each as the end of a sentence.
 func (ev *evidence) close(ctx context.Context, broken []graphsync.Run, live []string, d record.Decision) (why map[string]string) {
 	why = make(map[string]string)
-	runs := make(map[string]string)
+	runs := make(map[string]record.Turn)
 	for _, r := range broken {
 		switch missing := r.Stored < r.Expected; {
 		case r.ID == d.Run || d.Node == "":
@@ -131,7 +131,7 @@ func (ev *evidence) close(ctx context.Context, broken []graphsync.Run, live []st
 		case !missing && slices.Contains(live, r.ID):
 			why[r.ID] = "" // what it recorded before the request is on record
 		default:
-			runs[r.ID] = r.Turn
+			runs[r.ID] = record.Turn{ID: r.Turn, Started: r.Started}
 		}
 	}
 	if len(runs) == 0 {

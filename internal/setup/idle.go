@@ -28,8 +28,11 @@ func notes(rules []graphsync.Tally) (out []string) {
 // Unrepeated says what no check knows of the results that a rule read.
 const Unrepeated = "whether others have appeared is not checked, for its tool is not registered with Replayable"
 
-// Idle says that the rule of a tally read rows and found nothing.
+// Idle says that the rule of a tally read rows and found nothing, or could read none in full.
 func Idle(t graphsync.Tally) string {
+	if t.Found > 0 {
+		return fmt.Sprintf("rule %q cannot read all of %s: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
+	}
 	return fmt.Sprintf("rule %q read %s and found nothing: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
 }
 
@@ -55,7 +58,7 @@ func LogIdle(log *slog.Logger) func(record.Session, []graphsync.Tally) {
 				continue
 			}
 			settled[t.Rule] = true
-			if t.Found == 0 {
+			if t.Idle() {
 				log.Warn("contextgraph: "+Idle(t)+"; what it should find is not checked", "session", s.ID, "see", "contextgraph rules "+s.ID)
 			}
 		}

@@ -94,6 +94,7 @@ func (r *replayChecker) Check(ctx context.Context, e entity.Canonical) (safety.S
 	}
 	state := safety.State{Attributes: make(map[string]entity.Value)}
 	var errs []error
+	gone := false
 	for _, s := range sources {
 		if s.Other && r.tool != "" && r.tool != s.Call.Tool {
 			continue
@@ -109,7 +110,14 @@ func (r *replayChecker) Check(ctx context.Context, e entity.Canonical) (safety.S
 		if state.AsOf.IsZero() || again.at.Before(state.AsOf) {
 			state.AsOf = again.at
 		}
+		if _, shown := again.found[e.Key]; !shown && again.counts(e.Type) {
+			gone = true
+			continue
+		}
 		errs = append(errs, again.compare(e, s, &state))
+	}
+	if gone && len(state.Attributes) == 0 {
+		state.Attributes[safety.Exists] = entity.Bool(false)
 	}
 	return state, errors.Join(errs...)
 }
@@ -198,6 +206,16 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// counts reports whether the names of a type in the result count as a whole: what is not among them is gone.
+func (again replayed) counts(typ string) bool {
+	for _, o := range again.found {
+		if o.Type == entity.SetOf(typ) {
+			return true
+		}
+	}
+	return false
 }
 
 // gone says that a repeated call does not show e any more.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -43,3 +44,8 @@ func awayStatus(code int) bool {
 }
 
 func down(err error) error { return &safety.AnswerError{Reason: safety.ReasonSourceDown, Err: err} }
+
+// gone returns the attributes of what does not exist.
+func gone() map[string]entity.Value {
+	return map[string]entity.Value{safety.Exists: entity.Bool(false)}
+}

@@ -84,7 +84,6 @@ func TestSQLAway(t *testing.T) {
 		"a bad connection":  {&fakeDB{queryErr: driver.ErrBadConn}, true},
 		"it breaks":         {&fakeDB{columns: []string{"price"}, rowErr: gone}, true},
 		"behind a row":      {&fakeDB{columns: []string{"price"}, rows: [][]driver.Value{{"1"}}, rowErr: gone}, true},
-		"no rows":           {&fakeDB{columns: []string{"price"}}, false},
 		"a wrong statement": {&fakeDB{queryErr: errors.New("syntax error")}, false},
 	} {
 		_, err := sqlChecker(t, placementQuery(), querierOf{tt.db.open(t)}).Check(t.Context(), strava)

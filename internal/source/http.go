@@ -43,7 +43,7 @@ type httpAttribute struct {
 }
 
 // HTTP returns a [safety.Checker] that asks an HTTP service with GET and reads JSON, or an error
-// that names every field that is wrong. Only status 200 is an answer. The client sends the
+// that names every field that is wrong. Only status 200 is an answer, and those that say that the thing is gone. The client sends the
 // requests; nil is a client of its own over [http.DefaultTransport]. Its redirect policy is not
 // used: a redirect is no answer. now is the clock of [config.AsOfFetch], which takes the time the
 // request was sent, less the Age of an answer that a cache had; nil is [time.Now]. The checker is
@@ -105,6 +105,13 @@ func (c *httpChecker) Check(ctx context.Context, e entity.Canonical) (safety.Sta
 		return safety.State{}, fmt.Errorf("GET %s: %w", name, away(err))
 	}
 	defer resp.Body.Close()
+	if slices.Contains(c.Gone, resp.StatusCode) {
+		s := safety.State{Attributes: gone(), AsOf: fetched}
+		if c.asOfPath == nil {
+			s.AsOf, err = c.answerTime(nil, resp.Header, fetched)
+		}
+		return s, err
+	}
 	if resp.StatusCode != http.StatusOK {
 		err := fmt.Errorf("GET %s: status %s is no answer; only 200 is", name, resp.Status)
 		if awayStatus(resp.StatusCode) {

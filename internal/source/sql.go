@@ -39,7 +39,7 @@ type sqlChecker struct {
 
 // SQL returns a [safety.Checker] that asks db with one query for each entity, or an error that
 // names every wrong field. The query runs in a read-only transaction if the database has them. Its
-// answer is exactly one row. Values are taken as they are: an amount that comes as text is never
+// answer is one row, or none if the thing does not exist. Values are taken as they are: an amount that comes as text is never
 // rounded. Some databases have no booleans, so the integers 0 and 1 count as such.
 //
 // An argument that is one attribute and nothing else has its type: a boolean, a time, an integer;
@@ -99,11 +99,17 @@ func (c *sqlChecker) ask(ctx context.Context, args []any, asked time.Time) (safe
 	}
 	defer rows.Close()
 	row, err := oneRow(rows)
+	if errors.Is(err, errNoRow) {
+		return safety.State{Attributes: gone(), AsOf: asked}, nil
+	}
 	if err != nil {
 		return safety.State{}, err
 	}
 	return c.read(row, asked)
 }
+
+// errNoRow says that the database has no such thing.
+var errNoRow = errors.New("the query gave no row")
 
 // oneRow reads the only row there is.
 func oneRow(rows *sql.Rows) (sqlRow, error) {
@@ -115,7 +121,7 @@ func oneRow(rows *sql.Rows) (sqlRow, error) {
 		if err := rows.Err(); err != nil {
 			return nil, fmt.Errorf("reading the row: %w", away(err))
 		}
-		return nil, &safety.AnswerError{Reason: safety.ReasonEmptyAnswer, Err: errors.New("the query gave no row; it has to give exactly one")}
+		return nil, errNoRow
 	}
 	values := make([]any, len(columns))
 	into := make([]any, len(columns))

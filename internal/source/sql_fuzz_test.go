@@ -125,7 +125,7 @@ func FuzzSQLAnswer(f *testing.F) {
 		checker := sqlChecker(t, placementQuery(), db.open(t))
 		s, err := checker.Check(t.Context(), strava)
 		for name, v := range s.Attributes {
-			if want := map[string]entity.Kind{"price": entity.KindMoney, "availability": entity.KindBool}[name]; v.Kind() != want {
+			if want := map[string]entity.Kind{"price": entity.KindMoney, "availability": entity.KindBool, "exists": entity.KindBool}[name]; v.Kind() != want {
 				t.Fatalf("%s is a %s, want %s", name, v.Kind(), want)
 			}
 		}

@@ -212,7 +212,6 @@ func TestSQLRefusesAnswers(t *testing.T) {
 		reason string
 		want   string // in the summary
 	}{
-		"no row":             {func(f *fakeDB) { f.rows = nil }, nil, safety.ReasonEmptyAnswer, "no row"},
 		"two rows":           {func(f *fakeDB) { f.rows = append(f.rows, good) }, nil, safety.ReasonError, "more than one row"},
 		"two results":        {func(f *fakeDB) { f.more = true }, nil, safety.ReasonError, "more than one row"},
 		"query fails":        {func(f *fakeDB) { f.queryErr = errors.New("no such table") }, nil, safety.ReasonError, "ads: no such table"},

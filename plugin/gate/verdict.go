@@ -79,9 +79,6 @@ func (g *Gate) RecordCheck(ctx context.Context, s record.Session, report safety.
 	g.verdict(ctx, g.rec.NoRun(s), report, "check", "", approval, false)
 }
 
-// shownAlerts is how many alerts of a report a refusal tells the model.
-const shownAlerts = 50
-
 // told returns the entities that a check found changed, with the values that the refusal tells
 // the model: it has read them then, and may plan with them.
 func told(report safety.Report) []entity.Entity {
@@ -91,8 +88,8 @@ func told(report safety.Report) []entity.Entity {
 	}
 	type attribute struct{ typ, value, name string }
 	shown := make(map[attribute]bool)
-	alerts := report.Alerts()
-	for _, a := range alerts[:min(len(alerts), shownAlerts)] {
+	alerts, _ := report.Told()
+	for _, a := range alerts {
 		shown[attribute{a.EntityType, a.Entity, a.Attribute}] = true
 	}
 	var out []entity.Entity

@@ -5,6 +5,7 @@ package crash_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,12 +167,12 @@ func TestBrokenTurns(t *testing.T) {
 		why    string // a reason, or a part of what a refusal says
 	}{
 		"looked up again":                           {bought: 1},
-		"asked at once":                             {brokenTurn: brokenTurn{second: []*model.LLMResponse{buying()}}, why: "nothing_read"},
+		"asked at once":                             {brokenTurn: brokenTurn{second: []*model.LLMResponse{buying()}}, why: "nothing_seen"},
 		"the price had risen before":                {brokenTurn: brokenTurn{then: func(h *cgtest.Harness) { h.Shop.Set("$52,000", true) }}, bought: 1},
 		"only the end is lost":                      {brokenTurn: brokenTurn{lost: `event_type = 'INVOCATION_COMPLETED'`}, bought: 1},
 		"only the beginning of the look-up is lost": {brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`}, bought: 1},
 		"its beginning is lost, and it is not looked up again": {
-			brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`, second: []*model.LLMResponse{buying()}}, why: "nothing_read",
+			brokenTurn: brokenTurn{lost: `event_type = 'TOOL_STARTING'`, second: []*model.LLMResponse{buying()}}, why: "nothing_seen",
 		},
 		"all but its first row is lost": {brokenTurn: brokenTurn{lost: `run_seq > 1`}, bought: 1},
 		"it read nothing, and the row that closes it waits": {
@@ -252,6 +253,45 @@ func (w window) Get(ctx context.Context, req *session.GetRequest) (*session.GetR
 	last := *req
 	last.NumRecentEvents = w.events
 	return w.Service.Get(ctx, &last)
+}
+
+// A process was killed between the first row of a turn and its first event. The session has older events, so no window
+// has cut the turn: nothing was read in it.
+func TestTurnThatTheSessionNeverGot(t *testing.T) {
+	var failing refusing
+	script := adktest.Script(adktest.Text("Hello."), looking("routes"), buying(), adktest.Text("Done."))
+	killed := cgtest.New(t, func(o *cgtest.Options) {
+		o.Answer, o.ChangeRunner = script.Answer, func(rc *runner.Config) { failing.Service, rc.SessionService = rc.SessionService, &failing }
+	})
+	killed.Say("hello")
+	failing.on = true
+	if _, err := adktest.TryRun(t.Context(), killed.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("are you there?")); err == nil {
+		t.Fatal("the session got the message")
+	}
+	if err := killed.CG.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := cgtest.New(t, cgtest.Beside(killed), func(o *cgtest.Options) {
+		o.Answer, o.ChangeRunner = script.Answer, func(rc *runner.Config) { rc.SessionService = killed.Sessions }
+	})
+	id, _ := h.Ask(cgtest.SessionID)
+	got := h.Answer(cgtest.SessionID, id, true)
+	if h.Bought.Load() != 1 {
+		t.Errorf("buy answered %v\n%s", got, reasons(got))
+	}
+}
+
+// refusing is a session service that takes no events while it is on.
+type refusing struct {
+	session.Service
+	on bool
+}
+
+func (r *refusing) AppendEvent(ctx context.Context, to session.Session, ev *session.Event) error {
+	if r.on {
+		return errors.New("the database is gone")
+	}
+	return r.Service.AppendEvent(ctx, to, ev)
 }
 
 // A turn that another journal has is missing, whatever was read in it, and however it was read.

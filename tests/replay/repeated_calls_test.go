@@ -80,7 +80,7 @@ func TestReplayArguments(t *testing.T) {
 		if !strings.HasPrefix(ctx.InvocationID(), "replay-") || ctx.FunctionCallID() == "" || ctx.ToolConfirmation() != nil {
 			t.Errorf("invocation %q, call %q", ctx.InvocationID(), ctx.FunctionCallID())
 		}
-		return cgtest.FoundItems(cgtest.Item, "another"), nil
+		return cgtest.FoundItems(cgtest.Item), nil
 	}
 	id, _ := v.Ask(cgtest.SessionID)
 	v.Answer(cgtest.SessionID, id, true)

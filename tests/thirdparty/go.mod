@@ -20,6 +20,7 @@ require (
 	google.golang.org/genai v1.66.0
 	google.golang.org/grpc v1.83.2
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
+	gorm.io/gorm v1.31.2
 	modernc.org/sqlite v1.58.0
 )
 
@@ -141,7 +142,6 @@ require (
 	google.golang.org/genproto v0.0.0-20260715232425-e75dac1f907d // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260715232425-e75dac1f907d // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260724162435-b2f20204f0df // indirect
-	gorm.io/gorm v1.31.2 // indirect
 	modernc.org/libc v1.75.6 // indirect
 	modernc.org/libquickjs v0.12.8 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
