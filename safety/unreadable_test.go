@@ -38,15 +38,3 @@ func TestBudgetWithUnnamedThings(t *testing.T) {
 	b.ask()
 	said(t, b.check(), "policy: ... a Product has no name that can be read, so its price is not in the sum: it selects nothing")
 }
-
-// Two names that a source may take for one are one thing that is needed twice.
-func TestNeedsOfTwoSpellings(t *testing.T) {
-	small := called("desk", reading(values{"free": number(64)}), inArgs(nil))
-	large := called("DESK", reading(values{"free": number(64)}), inArgs(nil))
-	b := newBench(t, having("free", along(atLeast, "$.n")), small, large)
-	b.args = map[string]any{"lines": []any{map[string]any{"n": 8}, map[string]any{"n": 8}}}
-	b.record.snap.Places = map[string][]string{small.Key: {"$['lines'][0]"}, large.Key: {"$['lines'][1]"}}
-	b.ask()
-	const twice = "policy: free has to be at least $.n, which cannot be evaluated: the action names it 2 times, and the needs may add up: have the call name it once, in one spelling"
-	said(t, b.check(), twice, twice)
-}
