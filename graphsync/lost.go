@@ -28,7 +28,8 @@ type lost struct {
 // lose adds the matches that a row lost. What its rules read in full stands in for what they lost before.
 func (s *Session) lose(row int64, read rowRead, r *result) {
 	for _, of := range read.rules {
-		if r != nil && !r.given && of.found > 0 && of.flaw == "" && s.fits[of.rule] == 0 {
+		reading := r != nil && (!r.given || r.answers && of.rule.FromClient)
+		if reading && of.found > 0 && of.flaw == "" && s.fits[of.rule] == 0 {
 			s.fits[of.rule] = row
 		}
 		if r == nil || r.given || r.args == "" || of.lost > 0 || of.found == 0 && of.nearly != "" {
