@@ -329,7 +329,7 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 		missed = append(missed, lost{rule: c, err: err, why: (&RowError{EventID: row.EventID, Rule: c.Name, Err: err}).Error(), hidden: errors.Is(err, errHidden)})
 	}
 	if marked && hidden(c.each, doc) {
-		err := fmt.Errorf("each %s of %s: %w", c.Each, c.Tool, errHidden)
+		err := fmt.Errorf("each %s: %w (the result of %s)", c.Each, errHidden, c.Tool)
 		if action {
 			return nil, nil, err
 		}

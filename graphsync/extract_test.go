@@ -382,7 +382,7 @@ func TestTruncatedRows(t *testing.T) {
 	}
 	s := graphsync.Fold(x, rows)
 	found := shown(s.Graph().Entities())
-	if c := s.Counts(); c.Truncated != 3 || c.Failed != 1 || len(found) != 1 {
+	if c := s.Counts(); c.Truncated != 1 || c.Failed != 1 || len(found) != 1 {
 		t.Errorf("%d truncated, %d failed: %s; entities %v", c.Truncated, c.Failed, c.Error, found)
 	}
 }

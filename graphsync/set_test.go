@@ -50,8 +50,11 @@ func TestExtractSet(t *testing.T) {
 			found, failed := s.Graph().Entities(), s.Counts().Error
 			switch {
 			case tt.fail != "":
-				if why, _ := found[0].Attributes["items"].Unreadable(); !strings.Contains(why, tt.fail) {
-					t.Errorf("found %v, want one that cannot be read: %q", found, tt.fail)
+				if len(found) != 1 {
+					t.Fatalf("found %v, error %q", found, failed)
+				}
+				if why, bad := found[0].Attributes["items"].Unreadable(); !bad || !strings.Contains(why, tt.fail) {
+					t.Errorf("found %v, error %q, want %q", found, why, tt.fail)
 				}
 			case len(found) != 1 || failed != "":
 				t.Errorf("found %v, error %q", found, failed)

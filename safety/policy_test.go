@@ -173,6 +173,7 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 		{name: "no exception", a: ofT(drift{"*": of(0.6)}), b: ofT(drift{"*": of(0.6), "cpm": of(0.5)}), not: true},
 		{name: "a list in another order", a: config.Guard{Listed: []string{"U", "T"}}, b: config.Guard{Listed: []string{"T", "U"}}},
 		{name: "one approver", a: config.Guard{Tools: tools{"buy": {Approvers: 1}}}},
+		{name: "arguments that are shown", a: config.Guard{Tools: tools{"buy": {Arguments: config.ArgumentsShown}}}},
 		{name: "no approver", a: config.Guard{Tools: tools{"buy": {}}}},
 		{name: "people in another order", a: config.Guard{Tools: tools{"sell": {Override: []string{"eva", "tom"}}}}, b: config.Guard{Tools: tools{"sell": {Approvers: 1, Override: []string{"TOM", "eva"}}}}},
 		{name: "budgets in another order", a: config.Guard{Budgets: []config.Budget{fits, other}}, b: config.Guard{Budgets: []config.Budget{other, fits}}},

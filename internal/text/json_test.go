@@ -133,3 +133,19 @@ func TestOne(t *testing.T) {
 		t.Errorf("%v, error %v", got, err)
 	}
 }
+
+func TestOpenTexts(t *testing.T) {
+	type m = map[string]any
+	given := m{"a": `{"b": 1}`, "c": []any{`[2]`, "words"}, "d": []m{{"e": `{"f": "g"}`}}, "h": 3}
+	want := m{"a": m{"b": json.Number("1")}, "c": []any{[]any{json.Number("2")}, "words"}, "d": []any{m{"e": m{"f": "g"}}}, "h": 3}
+	got, err := text.OpenTexts(given)
+	if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+	const twice = `{"a": 1, "A": 2}`
+	for name, v := range map[string]any{"a text": twice, "a list": []any{twice}, "objects": []m{{"x": twice}}, "an object": m{"x": twice}} {
+		if _, err := text.OpenTexts(v); err == nil || !strings.Contains(err.Error(), `the keys "A" and "a"`) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
