@@ -4,6 +4,7 @@
 package gate_test
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/adk/v2/agent"
@@ -60,5 +61,22 @@ func TestUnknownNames(t *testing.T) {
 				t.Errorf("logged %d times, want %d", n, tt.warns)
 			}
 		})
+	}
+}
+
+// A rule by which all names count needs a tool that a check can call again.
+func TestCountedTools(t *testing.T) {
+	h := cgtest.New(t, cgtest.Listed, func(o *cgtest.Options) {
+		o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "all", Tool: "look", Each: "$.things[*]", Type: "Thing", Value: "$.name", Others: config.OthersCount})
+	})
+	look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) { return nil, nil })
+	if err := h.CG.CheckTools(t.Context(), []tool.Tool{look}); err == nil || !strings.Contains(err.Error(), `rule "all" says others: count`) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := h.CG.Replayable(look); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.CG.CheckTools(t.Context(), []tool.Tool{look}); err != nil {
+		t.Error(err)
 	}
 }
