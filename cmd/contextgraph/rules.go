@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,6 +84,10 @@ func (a *app) rules(ctx context.Context, s record.Session) error {
 	}
 	if len(list) == 0 {
 		a.note("%s, so there are no rules; contextgraph init --from %s proposes some", a.noRules(), s.ID)
+	}
+	unread := graphsync.NotChecked(rec.Rows)
+	for _, tool := range slices.Sorted(maps.Keys(unread)) {
+		a.note("no rule and no condition reads these arguments of %s: %s; add a rule with in: action for each that says what a call acts on", tool, strings.Join(unread[tool], ", "))
 	}
 	return a.print(list, func(t *table) { rulesTable(t, list) })
 }

@@ -41,7 +41,9 @@ func TestRules(t *testing.T) {
 		name, config string
 		want         []string
 	}{
-		{"right", withRules("search", "$.items[*]", "name"), []string{"found   result of search  Product  1     1", "bought  arguments of buy"}},
+		{"right", withRules("search", "$.items[*]", "name"), []string{
+			"found   result of search  Product  1     1", "bought  arguments of buy", "no rule and no condition reads these arguments of buy: count;",
+		}},
 		{"a misspelt tool", withRules("serch", "$.items[*]", "name"), []string{"found: no call of serch with such a part is on record; did you mean search?"}},
 		{"a misspelt list", withRules("search", "$.item[*]", "name"), []string{"found: $ is an object with items, without .item; did you mean items?"}},
 		{"a list one level too deep", withRules("search", "$.found.items[*]", "name"), []string{"found: $ is an object with items, without .found"}},

@@ -29,7 +29,8 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 	if len(cfg.Extract) == 0 && len(cfg.Guard.Tools) == 0 {
 		return
 	}
-	total, tools, bare, sessions, err := tried(ctx, cfg)
+	of, err := tried(ctx, cfg)
+	total, tools, sessions := of.total, of.tools, of.sessions
 	switch {
 	case err != nil:
 		x.add(area, Error, "see the journal above", "the rules could not be tried on the sessions of the journal: %v", err)
@@ -64,9 +65,13 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 			x.absent(area, "guard.tools names", name, tools, sessions)
 		}
 	}
-	if len(bare) > 0 {
+	for _, tool := range slices.Sorted(maps.Keys(of.notChecked)) {
+		x.add(area, Note, "add a rule with in: action for each that says what a call acts on; arguments: strict denies the others",
+			"no rule and no condition reads these arguments of %s: %s", tool, strings.Join(of.notChecked[tool], ", "))
+	}
+	if len(of.bare) > 0 {
 		x.add(area, Note, "wrap those with Protect that read any; the log of the program names all such tools when it starts",
-			"in the newest %s, approvals were asked without Protect around the tool, so what the call reads of the state and of artifacts is not compared: %s", sessions, strings.Join(bare, ", "))
+			"in the newest %s, approvals were asked without Protect around the tool, so what the call reads of the state and of artifacts is not compared: %s", sessions, strings.Join(of.bare, ", "))
 	}
 	if idle == 0 {
 		x.ok(area, "no rule read rows in vain, in the newest %s", sessions)
@@ -86,41 +91,56 @@ func (x *examination) absent(area, what, name string, tools []string, sessions s
 	return false
 }
 
-// tried returns the sum of what the rules found in the newest sessions, the tools that ran there, those
-// guarded ones that asked last without Protect around them, and the number of these sessions in words.
-func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, tools, bare []string, sessions string, err error) {
+// trial is what the newest sessions show of a configuration.
+type trial struct {
+	total []graphsync.Tally // what the rules found, in all
+	tools []string          // those that ran
+	// bare are the guarded tools that asked last without Protect around them.
+	bare       []string
+	notChecked map[string][]string // arguments, by guarded tool
+	sessions   string              // how many there are, in words
+}
+
+// tried tries the rules on the newest sessions.
+func tried(ctx context.Context, cfg config.Config) (t trial, err error) {
 	extractor, err := setup.Extractor(cfg)
 	if err != nil {
-		return nil, nil, nil, "", err
+		return t, err
 	}
 	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: cfg.Journal.WithDefaults().Path}})
 	if err != nil {
-		return nil, nil, nil, "", err
+		return t, err
 	}
 	defer j.Close(context.WithoutCancel(ctx)) // it wrote nothing
 	list, err := j.Sessions(ctx, store.Query{Limit: newestSessions})
 	if err != nil {
-		return nil, nil, nil, "", err
+		return t, err
 	}
 	known, last := make(map[string]bool), make(map[string]safety.Approval)
 	covered := setup.Covered(cfg)
 	if cfg.Guard.Mode == config.ModeObserve {
 		covered = nil
 	}
-	total = make([]graphsync.Tally, len(cfg.Extract))
+	total := make([]graphsync.Tally, len(cfg.Extract))
+	t.notChecked = make(map[string][]string)
 	for _, s := range list {
 		rows, err := store.Events(ctx, j, s.Session)
 		if err != nil {
-			return nil, nil, nil, "", err
+			return t, err
+		}
+		for tool, arguments := range graphsync.NotChecked(rows) {
+			if t.notChecked[tool] == nil {
+				t.notChecked[tool] = arguments
+			}
 		}
 		counts := graphsync.Fold(extractor, rows).Counts()
 		for i, r := range cfg.Extract {
-			t := counts.Rule(r.Name)
-			total[i].Rule = t.Rule
-			total[i].Rows, total[i].Found, total[i].Failed = total[i].Rows+t.Rows, total[i].Found+t.Found, total[i].Failed+t.Failed
-			total[i].Unrepeated += t.Unrepeated
-			if t.Nearly != "" {
-				total[i].Nearly = t.Nearly
+			one := counts.Rule(r.Name)
+			total[i].Rule = one.Rule
+			total[i].Rows, total[i].Found, total[i].Failed = total[i].Rows+one.Rows, total[i].Found+one.Found, total[i].Failed+one.Failed
+			total[i].Unrepeated += one.Unrepeated
+			if one.Nearly != "" {
+				total[i].Nearly = one.Nearly
 			}
 		}
 		for _, tool := range counts.Tools {
@@ -128,7 +148,7 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 		}
 		approvals, err := j.Ledger().List(ctx, safety.Query{Session: s.Session})
 		if err != nil {
-			return nil, nil, nil, "", err
+			return t, err
 		}
 		for _, a := range approvals {
 			guarded := len(config.Matching(cfg.Guard.Tools, a.Tool)) > 0 || slices.Contains(covered, a.Tool)
@@ -139,13 +159,14 @@ func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, too
 	}
 	for tool, a := range last {
 		if !a.Surroundings.Watched {
-			bare = append(bare, tool)
+			t.bare = append(t.bare, tool)
 		}
 	}
-	slices.Sort(bare)
-	sessions = "session"
+	slices.Sort(t.bare)
+	t.sessions = "session"
 	if len(list) != 1 {
-		sessions = fmt.Sprintf("%d sessions", len(list))
+		t.sessions = fmt.Sprintf("%d sessions", len(list))
 	}
-	return total, slices.Sorted(maps.Keys(known)), bare, sessions, nil
+	t.total, t.tools = total, slices.Sorted(maps.Keys(known))
+	return t, nil
 }
