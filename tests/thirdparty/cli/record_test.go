@@ -36,7 +36,7 @@ import (
 const configuration = `journal:
   path: contextgraph.db
 guard:
-  tools: {buy: {}}
+  tools: {buy: {acts_on: nothing}}
 extract:
   - name: found
     tool: search
