@@ -117,7 +117,7 @@ const (
 type Alternatives string
 
 const (
-	// AlternativesTrue takes each result for a list. What the arguments of its call name is no choice.
+	// AlternativesTrue takes each result for a list. A thing that the arguments of its call name is no choice.
 	AlternativesTrue Alternatives = "true"
 	// AlternativesSession takes all results of the rule in the session for one list: pages, several searches,
 	// and looks at one thing each.

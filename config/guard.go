@@ -101,7 +101,7 @@ type ActsOn string
 const (
 	// ActsOnThings fails the check of a call in which no rule with "in: action" finds anything.
 	ActsOnThings ActsOn = "things"
-	// ActsOnNothing is for tools such as restart_all, whose calls name nothing. Something has to have been read all
+	// ActsOnNothing is for tools such as restart_all: their calls name nothing. Something has to have been read all
 	// the same.
 	ActsOnNothing ActsOn = "nothing"
 )

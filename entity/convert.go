@@ -18,8 +18,8 @@ import (
 //   - money: a number, or a string that [ParseMoney] reads, with defaultCurrency
 //   - boolean: a boolean; never the string "true" or the number 1
 //   - time: a string in RFC 3339 with a zone
-//   - set: a list, whose elements are counted: a number is an element as its text is, an object with all
-//     that it holds; null is no element
+//   - set: a list. Its elements are counted: a number as its text, an object with all that it holds; null
+//     is no element
 //
 // Anything else is an error, and so are nil and KindNone.
 func FromAny(v any, k Kind, defaultCurrency string) (Value, error) {

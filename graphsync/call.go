@@ -133,8 +133,9 @@ func latestReading(e entity.Canonical, name string) (eventID string) {
 	return eventID
 }
 
-// lookUp returns the event of the latest result that shows an attribute that a refusal told, "" if none does. A refused call looks nothing up, so another call has to
-// be repeated. That call may be superseded; when repeated, it gives the present value all the same.
+// lookUp returns the event of the latest result that shows an attribute that a refusal told, "" if none does. A
+// refused call looks nothing up, so another call has to be repeated. That call may be superseded; when repeated, it
+// gives the present value all the same.
 func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute string) (eventID string, err error) {
 	if attribute == entity.Exists {
 		attribute = ""

@@ -25,7 +25,7 @@ type lost struct {
 	again []*result
 }
 
-// lose adds the matches that a row lost. What its rules read in full stands in for what they lost before.
+// lose adds the matches that a row lost. A result that its rules read in full stands in for those that they lost before.
 func (s *Session) lose(row int64, read rowRead, r *result) {
 	for _, of := range read.rules {
 		reading := r != nil && (!r.given || r.answers && of.rule.FromClient)

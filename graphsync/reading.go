@@ -164,8 +164,8 @@ func words(s string) string {
 
 // echoes notes the attributes of e that the arguments say too, sorted. A text is said under any name. A number, an
 // amount or a time is said under the name of the attribute, or under any name if the arguments also name the entity:
-// a search for at most $400 may find what costs just that. A set is said if the arguments say all its elements. Under another name it is near. A boolean is one of two
-// values, so under another name it is nothing.
+// a search for at most $400 may find a desk of $400. Under another name it is near. A boolean is one of two values, so
+// under another name it is nothing. A set is said if the arguments say all its elements.
 func (c *compiled) echoes(e *entity.Entity, args *arguments) {
 	named := c.namedIn(args, *e)
 	for _, a := range c.attributes {

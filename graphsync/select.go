@@ -36,9 +36,9 @@ type Selection struct {
 // exception: a thing that was not chosen. A thing was not chosen if all of this holds. The action
 // does not name it. Every sighting of it comes from rules with [config.Extract.Alternatives], and with
 // [config.AlternativesTrue] from look-ups that did not ask for it by name. Each of those lists also shows, by
-// the same rule and as a reading, an entity that the action names; or one that an approved call named that
-// was carried out, whose model had read the list, and that did not name the thing. Two
-// kinds of sightings are left aside here: the arguments of other actions, and the values in a
+// the same rule and as a reading, an entity that the action names. Or it shows one that an approved call named: that
+// call was carried out, its model had read the list, and it did not name the thing. Two kinds of sightings are left
+// aside here: the arguments of other actions, and the values in a
 // refusal for drift, which only repeat things that counted by other sightings. For an agent that
 // ran as a tool, the rows of its own session are looked at.
 //

@@ -412,7 +412,7 @@ func TestReplacesRefuses(t *testing.T) {
 	}
 }
 
-// A check that failed leaves the request open. What the step has read since makes another basis.
+// A check that failed leaves the request open. If the step has read something since, the basis is another one.
 func TestReadAnew(t *testing.T) {
 	b := newBench(t, nil, strava)
 	b.ask()

@@ -97,8 +97,9 @@ type Alert struct {
 	Attribute string `json:"attribute"`
 	Drift     string `json:"drift_type"`
 	// Before is the value that was read and does not hold, the latest of several, After
-	// the value now, both as shown: "$40,000"; of a set After is what came and what went: "Yacht came; Lamp went". Before is "not seen" where the attribute was
-	// not read, and "not known" where it is not known what the plan cost.
+	// the value now, both as shown: "$40,000". Of a set, After says what came and what went:
+	// "Yacht came; Lamp went". Before is "not seen" where the attribute was not read, and
+	// "not known" where it is not known what the plan cost.
 	Before string `json:"before"`
 	After  string `json:"after"`
 	// Condition is the condition that After has to meet, in words: "at least 8". It is "" if the

@@ -118,8 +118,8 @@ const maxListed = 50
 // maxTold bounds the alerts that a refusal tells, in bytes of JSON.
 const maxTold = 64 << 10
 
-// Told returns the alerts that a refusal tells, by the tools that show what they are about. What does not fit into 64 KB
-// is not told, and does not count as read; lookUps are the tools that show it.
+// Told returns the alerts that a refusal tells, by the tools that show the things that they are about. Alerts that do
+// not fit into 64 KB are not told, and do not count as read; lookUps are the tools that show their things.
 func (r Report) Told() (told []Alert, lookUps []string) {
 	all, size := r.Alerts(), 0
 	slices.SortStableFunc(all, func(a, b Alert) int { return cmp.Compare(a.LookUp, b.LookUp) })

@@ -59,7 +59,7 @@ func New(root any) *Reader {
 }
 
 // Names walks the path of a rule to the names of things: each, and the value in it. Both are [Plain]. A list or a
-// text that is empty is a fault unless it is optional. What is no list or object where the path needs one is a fault.
+// text that is empty is a fault unless it is optional. Another value where the path needs a list or an object is a fault.
 func (r *Reader) Names(rule string, optional bool, each, value *jsonpath.Path) {
 	ends := r.walk(r.walk([]node{{value: r.root}}, each, true, rule, optional), value, true, rule, optional)
 	for _, n := range ends {
