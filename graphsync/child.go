@@ -138,7 +138,8 @@ func finished(e *record.Event, found []entity.Entity) []entity.Entity {
 }
 
 // bySource is finished, but keeps apart what different sources say: of a result that models
-// read otherwise only what the tool declared is a reading.
+// read otherwise only what the tool declared is a reading. They are for the graph, which has no attributes that
+// were not there, and no names of arguments.
 func bySource(e *record.Event, node string, found []entity.Entity) (out []entity.Entity) {
 	found = placed(e, node, found)
 	for len(found) > 0 {
@@ -152,6 +153,9 @@ func bySource(e *record.Event, node string, found []entity.Entity) (out []entity
 			}
 		}
 		out, found = append(out, mergeRow(same)...), others
+	}
+	for i := range out {
+		out[i].Absent, out[i].EchoOf = nil, nil
 	}
 	return slices.Clip(out)
 }
