@@ -36,6 +36,9 @@ func withRules(tool, each, value string) string {
 func TestRules(t *testing.T) {
 	h := cgtest.New(t, cgtest.OnFile)
 	h.Ask(cgtest.SessionID)
+	if err := h.CG.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct {
 		name, config string
