@@ -71,8 +71,8 @@ type Tally struct {
 	// what stood there instead. It is the error for a row that contradicts the rule. "" says that
 	// every row gave something, or had an empty list for the rule.
 	Nearly string `json:"nearly,omitempty"`
-	// Unrepeated counts the rows that show things beside which others may have appeared, of which no
-	// check knows: their tool was not registered with Replayable.
+	// Unrepeated counts the rows of tools that are not registered with Replayable. Other things may have
+	// appeared beside those that such a row shows, and no check knows of them.
 	Unrepeated int `json:"unrepeated,omitempty"`
 }
 

@@ -317,7 +317,7 @@ func TestTurnOfAnotherJournal(t *testing.T) {
 }
 
 // Wherever a turn is broken off, an honest purchase in the same session runs, if its agent looks the thing up. This is
-// so as well if the price is another one by then, and if another process goes on, whose first request shows all results.
+// so as well if the price is another one by then. It is so if another process goes on: its first request shows all results.
 func TestTurnBrokenOffAnywhere(t *testing.T) {
 	for name, first := range map[string][]*model.LLMResponse{
 		"it looks":         {looking("routes"), looking("more routes"), adktest.Text("It is there.")},
