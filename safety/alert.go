@@ -128,6 +128,11 @@ type Failure struct {
 	// the whole check.
 	EntityType string `json:"entity_type,omitempty"`
 	Entity     string `json:"entity,omitempty"`
+	// Attribute is the attribute that it is about, Read the value that was read and Need the condition, where one alone
+	// is at fault.
+	Attribute string `json:"attribute,omitempty"`
+	Read      string `json:"read,omitempty"`
+	Need      string `json:"need,omitempty"`
 	// Reason is one of the Reason constants.
 	Reason string `json:"reason"`
 	// Detail is for people: valid UTF-8 in one line of at most 500 bytes.
@@ -163,6 +168,14 @@ func (f Failure) name() string { return f.EntityType + " " + f.Entity }
 func failOf(e entity.Canonical, reason, format string, args ...any) Failure {
 	f := fail(reason, format, args...)
 	f.EntityType, f.Entity = e.Type, e.Value
+	return f
+}
+
+// about names the attribute that a failure is about.
+func (f Failure) about(name string) Failure {
+	if name != Exists {
+		f.Attribute = name
+	}
 	return f
 }
 

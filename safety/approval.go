@@ -122,6 +122,9 @@ type Approval struct {
 	// Fails says why the check will fail, as far as that is known by the arguments and by what the model that asked had
 	// read. Only the result of [Guard.Ask] has it.
 	Fails []string
+	// Hopeless says why no check of the request can pass, by the record of the request alone; "" if one can. Only the
+	// result of [Guard.Ask] has it.
+	Hopeless string
 	// Same is the last step of the last request for the same call of the same agent, if it was let run.
 	// Only the result of [Guard.Ask] has it.
 	Same Step
@@ -224,6 +227,7 @@ func (a Approval) Clone() Approval {
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
 //	  "requested_at", "expires_at": RFC 3339,
 //	  "requester": {"name", "authenticated": bool},
+//	  "hopeless": text, why no check of the request can pass, absent where one can,
 //	  "not_checked": [text], the arguments that nothing reads, absent where there is none,
 //	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
@@ -298,6 +302,9 @@ func (a Approval) Shown() map[string]any {
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
 		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
+	}
+	if a.Hopeless != "" {
+		out["hopeless"] = a.Hopeless
 	}
 	if len(a.NotChecked) > 0 {
 		out["not_checked"] = shownNotChecked(a.NotChecked)
