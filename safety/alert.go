@@ -137,18 +137,23 @@ type Failure struct {
 	Reason string `json:"reason"`
 	// Detail is for people: valid UTF-8 in one line of at most 500 bytes.
 	Detail string `json:"detail,omitempty"`
+	// Remedy says in a sentence what to change in the configuration so that the thing does not count; "" for nothing.
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // String returns "reason: type: value: detail", without the parts that are empty.
 func (f Failure) String() string {
 	parts := []string{f.Reason}
-	for _, p := range []string{f.EntityType, f.Entity, f.Detail} {
+	for _, p := range []string{f.EntityType, f.Entity, f.said()} {
 		if p != "" {
 			parts = append(parts, oneLine(p))
 		}
 	}
 	return strings.Join(parts, ": ")
 }
+
+// said is the detail with the remedy.
+func (f Failure) said() string { return strings.Trim(f.Detail+"; "+f.Remedy, "; ") }
 
 // fail makes a failure of the whole check.
 func fail(reason, format string, args ...any) Failure {

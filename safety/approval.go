@@ -232,7 +232,7 @@ func (a Approval) Clone() Approval {
 //	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
-//	    "seen_at": RFC 3339, "age": "12s"}],
+//	    "seen_at": RFC 3339, "age": "12s", both absent of what no result showed}],
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
 //	  "costs": [{"budget_type", "budget", "limit", "seen", "others"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
@@ -251,15 +251,12 @@ func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
 		attributes := make(map[string]any, len(e.Attributes))
-		for name, v := range e.Attributes {
-			attributes[name] = show(name, v)
+		for name, seen := range SeenText(e) {
+			attributes[name] = seen
 		}
-		for _, name := range e.Absent {
-			attributes[name] = notThere
-		}
-		entry := map[string]any{
-			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
-			"seen_at": stamp(e.LastSeen), "age": a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String(),
+		entry := map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence}
+		if shown(e) {
+			entry["seen_at"], entry["age"] = stamp(e.LastSeen), a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String()
 		}
 		if conditions := a.conditions(e.Key); len(conditions) > 0 {
 			entry["conditions"] = conditions

@@ -4,7 +4,9 @@
 package safety
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -37,104 +39,75 @@ type Finding struct {
 // effectFail is the effect of a failure.
 const effectFail = "fail"
 
-// cause is what a reason means for a thing, in words behind its name, and what can be done.
+// cause is what a reason means for a thing, in words behind its name. Without words, the detail of the failure says it.
 type cause struct {
 	words, remedy string
-	// hopeless is as in [Finding].
-	hopeless bool
+	// hopeless is as in [Finding]. secret says that the detail is an error of a checker, of the store or of the clock,
+	// which may name hosts, files and queries.
+	hopeless, secret bool
 }
 
 // What to do about a failure.
 const (
 	remedyLater  = "Try again later: time can heal that."
 	remedyLookUp = "Look it up, then ask again."
-	remedyPlan   = "Plan with what meets that, then ask again."
-	remedyAsk    = "Ask again."
-	remedySetUp  = "Whoever runs the agent has to correct its checker."
+	remedySetUp  = "Whoever runs the agent has to correct that."
 )
 
-// causes has each reason of a [Failure]. Without words, the detail of the failure says it.
 var causes = map[string]cause{
-	ReasonNoEntities:       {"", "Ask for something that can be checked.", true},
-	ReasonNoChecker:        {"no checker is registered for its type", remedySetUp, false},
-	ReasonNeedsAgent:       {"only the process of the agent can check it", "It is checked there when the request is answered.", false},
-	ReasonInvalidEntity:    {"", remedyAsk, true},
-	ReasonLowConfidence:    {"it was recognised with too little confidence", remedyAsk, true},
-	ReasonNotSeen:          {"", remedyLookUp, true},
-	ReasonNothingSeen:      {"not seen", remedyLookUp, true},
-	ReasonNotRead:          {"not read by the model that asked", "Read it, then ask again.", true},
-	ReasonNothingRead:      {"", remedyLookUp, true},
-	ReasonActionNotRead:    {"", "", true},
-	ReasonArgumentDiffers:  {"", "", true},
-	ReasonConditionUnmet:   {"", remedyPlan, true},
-	ReasonError:            {"its checker returned an error", remedyLater, false},
-	ReasonPanic:            {"its checker broke down", remedyLater, false},
-	ReasonTimeout:          {"its source gave no answer in time", remedyLater, false},
-	ReasonSourceDown:       {"its source is down", remedyLater, false},
-	ReasonEmptyAnswer:      {"the answer of its checker is empty", remedySetUp, false},
-	ReasonNoAsOf:           {"the answer does not say when it was true", remedySetUp, false},
-	ReasonStaleAnswer:      {"the answer of its checker is too old", remedyLater, false},
-	ReasonFutureAnswer:     {"the answer of its checker is from the future", remedySetUp, false},
-	ReasonMissingAttribute: {"not in the answer of its checker", remedySetUp, false},
-	ReasonMissingEntity:    {"its source does not know it", "Choose another one, then ask again.", false},
-	ReasonTypeMismatch:     {"", remedySetUp, false},
-	ReasonNothingCompared:  {"nothing of it could be compared", remedySetUp, false},
-	ReasonIncompleteRecord: {"", "", false},
-	ReasonExtractionFailed: {"", remedyLookUp, true},
-	ReasonRulesChanged:     {"", remedyAsk, true},
-	ReasonPolicyChanged:    {"", remedyAsk, true},
-	ReasonStore:            {"the record could not be read", remedyLater, false},
-	ReasonCanceled:         {"the run ended before the check did", remedyLater, false},
-	ReasonClock:            {"the clock cannot be trusted", remedyLater, false},
-	ReasonSession:          {"", remedySetUp, false},
-	ReasonPolicy:           {"", "", false},
+	ReasonNoEntities:       {remedy: "Ask for something that can be checked.", hopeless: true},
+	ReasonNoChecker:        {words: "no checker is registered for its type", remedy: remedySetUp},
+	ReasonNeedsAgent:       {words: "only the process of the agent can check it", remedy: "It is checked there when the request is answered.", secret: true},
+	ReasonInvalidEntity:    {remedy: remedySetUp, hopeless: true},
+	ReasonLowConfidence:    {words: "recognised with too little confidence", remedy: remedyLookUp, hopeless: true},
+	ReasonNotSeen:          {remedy: remedyLookUp},
+	ReasonNothingSeen:      {words: notSeen, remedy: remedyLookUp, hopeless: true},
+	ReasonNotRead:          {words: "not read by the model that asked", remedy: "Read it, then ask again.", hopeless: true},
+	ReasonNothingRead:      {remedy: remedyLookUp, hopeless: true},
+	ReasonActionNotRead:    {hopeless: true},
+	ReasonArgumentDiffers:  {hopeless: true},
+	ReasonConditionUnmet:   {remedy: "Plan with what meets that, then ask again.", hopeless: true},
+	ReasonError:            {words: "its checker returned an error", remedy: remedyLater, secret: true},
+	ReasonPanic:            {words: "its checker broke down", remedy: remedyLater, secret: true},
+	ReasonTimeout:          {words: "its source gave no answer in time", remedy: remedyLater, secret: true},
+	ReasonSourceDown:       {words: "its source is down", remedy: remedyLater, secret: true},
+	ReasonEmptyAnswer:      {words: "the answer of its checker is empty", remedy: remedySetUp},
+	ReasonNoAsOf:           {words: "the answer of its checker does not say when it was true", remedy: remedySetUp},
+	ReasonStaleAnswer:      {words: "the answer of its checker is too old", remedy: remedyLater},
+	ReasonFutureAnswer:     {words: "the answer of its checker is from the future", remedy: remedySetUp},
+	ReasonMissingAttribute: {words: "not in the answer of its checker", remedy: remedySetUp},
+	ReasonMissingEntity:    {words: "its source does not know it", remedy: "Choose another one, then ask again."},
+	ReasonTypeMismatch:     {remedy: remedySetUp},
+	ReasonNothingCompared:  {words: "nothing of it could be compared", remedy: remedySetUp},
+	ReasonExtractionFailed: {remedy: remedyLookUp},
+	ReasonRulesChanged:     {hopeless: true},
+	ReasonPolicyChanged:    {hopeless: true},
+	ReasonStore:            {words: "the record could not be read", remedy: remedyLater, secret: true},
+	ReasonCanceled:         {words: "the run ended before the check did", remedy: remedyLater, secret: true},
+	ReasonClock:            {words: "the clock cannot be trusted", remedy: remedyLater, secret: true},
 }
+
+// heals reports whether time alone can heal a failure.
+func (f Failure) heals() bool { return causes[f.Reason].remedy == remedyLater }
 
 // Findings returns what the check found, the changes first.
 func (r Report) Findings() []Finding {
 	return Findings(slices.Concat(r.Alerts(), r.Warnings()), r.failures)
 }
 
-// Findings makes one list of alerts and failures, as a [Report] has them. What says the same of a thing stands there
-// once: of a thing that nobody saw, nobody saw its attributes.
+// Findings makes one list of alerts and failures, as a [Report] has them. What says the same stands there once: of a
+// thing that nobody saw, nobody saw its attributes.
 func Findings(alerts []Alert, failures []Failure) []Finding {
 	out := []Finding{}
 	for _, a := range alerts {
-		f := Finding{
-			Type: a.EntityType, Value: a.Entity, Attribute: a.Attribute, Read: a.Before, Now: a.After, Need: a.Condition,
-			Reason: a.Drift, Effect: string(config.EffectBlock), Remedy: a.Recommendation,
-		}
-		if !a.blocks() {
-			f.Effect = string(config.EffectWarn)
-		}
-		f.Text = f.phrase(strings.TrimSpace(f.Read+" → "+f.Now) + f.needed())
-		out = append(out, f)
-	}
-	unseen := make(map[[2]string]bool)
-	for _, x := range failures {
-		if x.Reason == ReasonNothingSeen && x.Attribute == "" {
-			unseen[[2]string{x.EntityType, x.Entity}] = true
-		}
+		out = append(out, a.finding())
 	}
 	for _, x := range failures {
-		c := causes[x.Reason]
-		f := Finding{
-			Type: x.EntityType, Value: x.Entity, Attribute: x.Attribute, Read: x.Read, Need: x.Need,
-			Reason: x.Reason, Effect: effectFail, Remedy: c.remedy, Hopeless: c.hopeless,
+		whole := func(y Failure) bool {
+			return y.Reason == ReasonNothingSeen && y.Attribute == "" && y.name() == x.name()
 		}
-		words := c.words
-		switch {
-		case x.Reason == ReasonConditionUnmet && x.Read != "":
-			words = f.Read + f.needed()
-		case words == "":
-			words, f.Attribute = x.Detail, ""
-		}
-		if words == "" {
-			words = x.Reason
-		}
-		f.Text = f.phrase(words)
-		said := func(g Finding) bool { return g.Effect == effectFail && g.Text == f.Text }
-		if x.Attribute != "" && unseen[[2]string{x.EntityType, x.Entity}] || slices.ContainsFunc(out, said) {
+		f := x.finding()
+		if x.Attribute != "" && slices.ContainsFunc(failures, whole) || slices.ContainsFunc(out, func(g Finding) bool { return g.Text == f.Text }) {
 			continue
 		}
 		out = append(out, f)
@@ -142,45 +115,76 @@ func Findings(alerts []Alert, failures []Failure) []Finding {
 	return out
 }
 
-// phrase says something of the thing of f: "stock of Drug Amoxicillin 500: 80 → 59".
-func (f Finding) phrase(words string) string {
+func (a Alert) finding() Finding {
+	f := Finding{
+		Type: a.EntityType, Value: a.Entity, Attribute: a.Attribute, Read: a.Before, Now: a.After, Need: a.Condition,
+		Reason: a.Drift, Effect: string(config.EffectBlock), Remedy: a.Recommendation,
+	}
+	if !a.blocks() {
+		f.Effect = string(config.EffectWarn)
+	}
+	f.Text = f.phrase(f.Attribute, f.Read+" → "+f.Now+f.needed())
+	return f
+}
+
+func (x Failure) finding() Finding {
+	c := causes[x.Reason]
+	f := Finding{
+		Type: x.EntityType, Value: x.Entity, Attribute: x.Attribute, Read: x.Read, Need: x.Need,
+		Reason: x.Reason, Effect: effectFail, Remedy: cmp.Or(x.Remedy, c.remedy), Hopeless: c.hopeless,
+	}
+	switch _, err := strconv.ParseFloat(f.Read, 64); {
+	case f.Need != "" && err == nil:
+		f.Text = f.phrase("", f.Read+" "+unit(f.Attribute)+f.needed())
+	case f.Need != "":
+		f.Text = f.phrase(f.Attribute, f.Read+f.needed())
+	case c.words != "":
+		f.Text = f.phrase(f.Attribute, c.words)
+	default:
+		f.Text = f.phrase("", cmp.Or(x.Detail, strings.ReplaceAll(x.Reason, "_", " ")))
+	}
+	return f
+}
+
+// phrase says something of the thing of f, or of its attribute: "stock of Drug Amoxicillin 500: 80 → 59".
+func (f Finding) phrase(attribute, words string) string {
 	about := strings.TrimSpace(f.Type + " " + f.Value)
-	if f.Attribute != "" && f.Attribute != Exists {
-		about = f.Attribute + " of " + about
+	if attribute != "" && attribute != Exists {
+		about = attribute + " of " + about
 	}
-	if about == "" {
-		return oneLine(words)
+	if about != "" {
+		words = about + ": " + words
 	}
-	return oneLine(about + ": " + words)
+	return oneLine(words)
 }
 
 // needed says what the value of f has to be, behind the value: ", 60 needed".
 func (f Finding) needed() string {
-	n := needWords(f.Need)
-	if n == "" {
+	if f.Need == "" {
 		return ""
 	}
-	return ", " + n
+	return ", " + needWords(f.Need)
 }
 
 // needWords says a condition as people do: "60 needed" for "at least 60", "at most 3 allowed", "passed needed".
 func needWords(condition string) string {
-	if strings.Contains(condition, " and ") {
+	rest, least := strings.CutPrefix(condition, atLeast.phrase())
+	exact, is := strings.CutPrefix(condition, equals.phrase())
+	switch {
+	case strings.Contains(condition, " and "):
 		return "has to be " + condition
-	}
-	for prefix, words := range map[operator]string{atLeast: " needed", atMost: " allowed", oneOf: " needed", equals: " needed"} {
-		if rest, is := strings.CutPrefix(condition, prefix.phrase()); is {
-			if prefix == atMost || prefix == oneOf {
-				rest = condition
-			}
-			return rest + words
-		}
-	}
-	if condition == "" {
-		return ""
+	case least:
+		return rest + " needed"
+	case is:
+		return exact + " needed"
+	case strings.HasPrefix(condition, atMost.phrase()):
+		return condition + " allowed"
 	}
 	return condition + " needed"
 }
+
+// Sentence says it with what to do.
+func (f Finding) Sentence() string { return strings.TrimSpace(f.Text + ". " + f.Remedy) }
 
 // SeenText returns the attributes of a thing as they were read, in words. What no result showed is "not seen",
 // whatever the call says of it.
