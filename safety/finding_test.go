@@ -103,13 +103,15 @@ func TestEachReasonHasAWay(t *testing.T) {
 }
 
 // What no result showed is not seen, whatever the call says of it.
-func TestSeenText(t *testing.T) {
+func TestSeen(t *testing.T) {
 	e := seenAgo(0, "Drug", "x", values{"stock": number(59), "availability": entity.Bool(true)})
 	e.Absent = []string{"recall"}
-	if d := cmp.Diff(map[string]string{"stock": "59", "availability": "available", "recall": "not there"}, safety.SeenText(e)); d != "" {
-		t.Error(d)
+	got, at := safety.Seen(e)
+	if d := cmp.Diff(map[string]string{"stock": "59", "availability": "available", "recall": "not there"}, got); d != "" || !at.Equal(e.LastSeen) {
+		t.Error(d, at)
 	}
-	if d := cmp.Diff(map[string]string{"exists": "not seen"}, safety.SeenText(claimed("Drug", "y", values{"exists": entity.Bool(true)}))); d != "" {
-		t.Error(d)
+	got, at = safety.Seen(claimed("Drug", "y", values{"exists": entity.Bool(true)}))
+	if d := cmp.Diff(map[string]string{"exists": "not seen"}, got); d != "" || !at.IsZero() {
+		t.Error(d, at)
 	}
 }

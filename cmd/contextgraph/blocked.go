@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -107,11 +108,10 @@ func (o *observed) add(q inspect.Approval) {
 		return
 	}
 	b.Verdict = last.Verdict
-	for _, al := range last.Alerts {
-		b.Why = append(b.Why, fmt.Sprintf("%s %s: %s → %s", al.EntityType, al.Entity, al.Before, al.After))
-	}
-	for _, f := range last.Failures {
-		b.Why = append(b.Why, strings.TrimPrefix(fmt.Sprintf("%s %s: %s", f.EntityType, f.Entity, f.Detail), " : "))
+	for _, f := range last.Findings {
+		if f.Effect != string(config.EffectWarn) {
+			b.Why = append(b.Why, f.Text)
+		}
 	}
 	o.Blocked = append(o.Blocked, b)
 }

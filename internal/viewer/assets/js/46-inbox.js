@@ -64,7 +64,7 @@ function inboxItem(app, i) {
   return h("article", { class: "in-item edge-" + look.tone },
     h("div", "in-main",
       h("p", "in-state", yesno ? mark(look) : badge(i.kind, "idle", "message"), !Number.isNaN(millis(i.known_at)) && h("span", "muted", "checked ", agoEl(i.known_at)), !i.enforced && yesno && badge("observed only", "wait", "info"), countdownEl(i.expires_at)),
-      h("h2", {}, h("a", { class: "in-open", href: "#s=" + sessionPath(i.session) + "&v=approvals&request=" + encodeURIComponent(i.confirmation_id || i.approval_id) }, leading(what, (i.tool || "\n") + " runs once"))),
+      h("h2", {}, h("a", { class: "in-open", href: "#s=" + sessionPath(i.session) + "&v=approvals&request=" + encodeURIComponent(i.confirmation_id || i.approval_id) }, leading(what, (i.tool || "\n") + " would run once"))),
       i.findings.length > 0 && h("ul", "in-changes", i.findings.slice(0, 4).map((c) => h("li", {}, icon(c.effect === "fail" ? "shieldx" : "drift"), c.text)), i.findings.length > 4 && h("li", "muted", "and " + (i.findings.length - 4) + " more")),
       i.hopeless && h("p", "bad-text", icon("error"), i.hopeless),
       f && i.known === "check_failed" && h("p", {}, f.explanation),
