@@ -127,6 +127,9 @@ func (a Alert) finding() Finding {
 		f.Effect = string(config.EffectWarn)
 	}
 	f.Text = f.phrase(f.Attribute, f.Read+" → "+f.Now+f.needed())
+	if a.Drift == BudgetExceeded {
+		f.Text = oneLine("cost of the plan: " + f.Read + " → " + f.Now + ", more than " + f.Type + " " + f.Value)
+	}
 	return f
 }
 

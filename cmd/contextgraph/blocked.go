@@ -128,9 +128,12 @@ func (o *observed) table(t *table) {
 	for i := range o.Blocked {
 		ids[i] = o.Blocked[i].ID
 	}
-	t.columns([]string{t.zoned("ASKED"), "APPROVAL", "SESSION", "TOOL", "VERDICT", "WHY"}, 5, 3)
 	for i, id := range inspect.ShortIDs(ids) {
 		b := &o.Blocked[i]
-		t.row(t.when(b.RequestedAt), id, sessionID(b.Session.ID), b.Tool, b.Verdict, strings.Join(b.Why, "; "))
+		t.line()
+		t.line(chip(inspect.Status(b.Verdict)), "  ", cell{b.Tool, bold}, "  ", id, "  ", cell{text: sessionID(b.Session.ID)}, "  asked ", t.at(b.RequestedAt))
+		for _, why := range b.Why {
+			t.line("  ", cell{text: why})
+		}
 	}
 }
