@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,9 +130,9 @@ func (o *observed) table(t *table) {
 	for i, id := range inspect.ShortIDs(ids) {
 		b := &o.Blocked[i]
 		t.line()
-		t.line(chip(inspect.Status(b.Verdict)), "  ", cell{b.Tool, bold}, "  ", id, "  ", cell{text: sessionID(b.Session.ID)}, "  asked ", t.at(b.RequestedAt))
+		t.clipped(chip(inspect.Status(b.Verdict)), "  ", cell{b.Tool, bold}, "  ", id, "  ", cell{text: sessionID(b.Session.ID)}, "  asked ", t.at(b.RequestedAt))
 		for _, why := range b.Why {
-			t.line("  ", cell{text: why})
+			t.clipped("  ", cell{text: why})
 		}
 	}
 }
