@@ -7,10 +7,147 @@ import (
 	"cmp"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
+
+// The verdicts of checks as rows and the ledger have them.
+const (
+	verdictSafe   = "safe"
+	verdictDrift  = "drift"
+	verdictFailed = "check_failed"
+)
+
+// settle decides what came of a request, when all about it is known.
+func (q *request) settle(now time.Time) {
+	q.Execution = q.execution()
+	for _, k := range q.Checks {
+		if q.PolicyVersion == "" {
+			q.PolicyVersion = k.PolicyVersion
+		}
+		if q.Fingerprint == "" {
+			q.Fingerprint = k.Fingerprint
+		}
+	}
+	if q.Status = statusOf(q.known(), now); q.Execution != nil && (!q.Enforced || q.ledger == nil) {
+		q.Status = q.Execution.outcome() // the ledger of a call that was only observed says what the gate would have done
+	}
+	if until := q.waitedUntil(now); !until.IsZero() && !q.RequestedAt.IsZero() {
+		q.WaitedMS = max(0, until.Sub(q.RequestedAt).Milliseconds())
+	}
+	q.rest()
+	q.found()
+	q.Action, q.Explanation, q.MayApprove, q.Progress = q.action(), q.explanation(), q.mayApprove(), q.progress()
+	q.Warnings, q.Answers, q.Checks, q.Why, q.Consents = present(q.Warnings), present(q.Answers), present(q.Checks), present(q.Why), present(q.Consents)
+}
+
+func (e *Execution) outcome() Status {
+	switch {
+	case e.End.IsZero() && e.Status == "":
+		return StatusInDoubt
+	case e.Status == record.StatusError:
+		return StatusFailed
+	}
+	return StatusExecuted
+}
+
+// statusOf is the status of an approval, known by the ledger or by rows.
+func statusOf(a safety.Approval, now time.Time) Status {
+	late := past(a.ExpiresAt, now)
+	switch a.State {
+	case safety.StatePending, safety.StateApproved:
+		switch {
+		case late:
+			return StatusExpired
+		case a.State == safety.StateApproved && a.Verdict == verdictSafe:
+			return StatusSafe
+		case a.State == safety.StateApproved || a.Verdict == verdictFailed:
+			return StatusCheckFailed
+		}
+		return StatusPending
+	case safety.StatePermitted:
+		switch {
+		case late || past(a.PermitExpiresAt, now):
+			return StatusExpired
+		case a.Overridden:
+			return StatusCheckFailed
+		}
+		return StatusSafe
+	case safety.StateBlocked:
+		return StatusDrift
+	case safety.StateRejected, safety.StateExpired, safety.StateSuperseded, safety.StateExecuted, safety.StateFailed:
+		return Status(a.State)
+	}
+	return StatusInDoubt // it is executing, or in a state that is not known here: anything may have happened
+}
+
+func past(t, now time.Time) bool { return !t.IsZero() && now.After(t) }
+
+// endedBy has the state that the reason of an answer tells of. Each later answer repeats the end of an approval, so it is
+// known even if its own rows are lost.
+var endedBy = map[string]safety.ApprovalState{
+	safety.CodeRejected: safety.StateRejected, safety.CodeChange: safety.StateRejected, safety.CodeDrift: safety.StateBlocked, safety.CodeBlocked: safety.StateBlocked,
+	safety.CodeSuperseded: safety.StateSuperseded, safety.CodeExpired: safety.StateExpired, safety.CodeAlreadyUsed: safety.StateExecuting,
+}
+
+// known is what the ledger says of a request, and without it what rows say, as the ledger would. Of an approval that
+// may still come to something, rows that are later than the last word of the ledger count if they say worse: that a
+// change could not be written there does not make the world safe.
+func (q *request) known() safety.Approval {
+	a := safety.Approval{State: safety.StatePending, ExpiresAt: q.ExpiresAt}
+	if q.ledger != nil {
+		if a = *q.ledger; !a.State.Open() && a.State != safety.StatePermitted {
+			return a
+		}
+	}
+	for i := range q.Answers {
+		n := &q.Answers[i]
+		end := endedBy[n.Reason]
+		switch {
+		case q.ledger != nil && (!n.At.After(q.ledger.UpdatedAt) || end != safety.StateBlocked && end != safety.StateRejected):
+		case end == safety.StateExecuting && !q.Enforced:
+		case end != "":
+			a.State = end
+		case n.Reason == safety.CodeCheckFailed:
+			a.Verdict = verdictFailed
+		case q.guarded:
+		case !n.Confirmed:
+			a.State = safety.StateRejected
+		case q.Kind != KindConfirmation && n.Accepted:
+			a.State = safety.StateExecuted // the run went on
+		default:
+			a.State = safety.StatePending
+		}
+	}
+	for _, k := range q.deciding() {
+		permitted := q.Enforced && k.Stage == stageExecution && k.Verdict == verdictSafe
+		switch {
+		case q.ledger != nil && (k.Row < 0 || !k.At.After(q.ledger.UpdatedAt) || k.Verdict == verdictSafe):
+		case k.Verdict == verdictDrift && a.State != safety.StateRejected && a.State != safety.StateExecuting:
+			a.State = safety.StateBlocked
+		case q.ledger != nil && a.State == safety.StatePermitted:
+			a.State, a.Verdict = safety.StateApproved, k.Verdict
+		case permitted:
+			a.State = safety.StateExecuting // it may have begun
+		default:
+			if n := len(q.Answers); n == 0 || q.Answers[n-1].Row < k.Row || q.Answers[n-1].Reason != safety.CodeCheckFailed {
+				a.Verdict = k.Verdict
+			}
+		}
+	}
+	if a.State == safety.StatePending && a.Verdict == verdictSafe && slices.ContainsFunc(q.Answers, func(n Answer) bool { return n.Accepted && n.Confirmed }) {
+		a.State = safety.StateApproved
+	}
+	return a
+}
+
+// deciding returns the checks that decide about the request: not those that somebody asked for meanwhile.
+func (q *request) deciding() []Check {
+	return slices.DeleteFunc(slices.Clone(q.Checks), func(k Check) bool { return k.Stage == stageCheck })
+}
 
 // The stages of checks.
 const (
