@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -290,12 +291,12 @@ func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans A
 		t.To, out.Reason = a.State, CodeCheckFailed
 	}
 	out.Approval, err = g.move(ctx, a, t, &out.Report)
-	out = out.counted(t, err)
+	out = out.counted(t, a.Consented(approver), err)
 	return g.settle(ctx, out, t, err)
 }
 
-// counted says whether a consent that was recorded approves the request.
-func (out Outcome) counted(t Transition, err error) Outcome {
+// counted says whether a consent that was recorded approves the request. again says that the same person approved before.
+func (out Outcome) counted(t Transition, again bool, err error) Outcome {
 	if err != nil || t.Set.Consent.Who == "" {
 		return out
 	}
@@ -307,6 +308,9 @@ func (out Outcome) counted(t Transition, err error) Outcome {
 		out.Reason, out.Detail = CodeCheckFailed, c.Who+" overrides the check, and it takes another person with that right"
 	default:
 		out.Reason, out.Detail = CodeMoreApprovers, a.approvedBy()
+		if again {
+			out.Detail = c.Who + " approved already: " + out.Detail
+		}
 	}
 	return out
 }
@@ -400,7 +404,7 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 	case identity(approver) == "":
 		return "", "the authorizer names nobody", nil
 	case ans.Confirmed && self && !g.policy.SelfApproval:
-		return "", selfDetail, nil
+		return "", oneLine(cmp.Or(caller, approver)) + " asked: " + selfDetail, nil
 	}
 	return approver, "", nil
 }

@@ -457,6 +457,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 		who            string
 		change         func(*safety.Answer)
 		ended, running bool
+		panics         bool
 		fault          error
 		code           string
 		want           safety.ApprovalState
@@ -470,6 +471,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 		"another word":  {change: func(a *safety.Answer) { a.Resolve = "perhaps" }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "say happened"},
 		"with a yes":    {change: func(a *safety.Answer) { a.Confirmed = true }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "do not approve"},
 		"it runs":       {running: true, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "under way in this process"},
+		"a panic":       {panics: true, code: safety.CodeInternal, want: safety.StateExecuting},
 		"it ended":      {ended: true, code: safety.CodeNotPending, want: safety.StateExecuted, detail: "not in doubt"},
 		"a full disk":   {fault: errors.New("the disk is full"), code: safety.CodeStore, want: safety.StateExecuting},
 	} {
@@ -477,7 +479,12 @@ func TestResolveByAnAnswer(t *testing.T) {
 			var fault error
 			b := newBench(t, func(cfg *safety.GuardConfig) {
 				cfg.Identity = known
-				cfg.Running = func(s record.Session, run string) bool { return test.running && s == nike && run == "run-2" }
+				cfg.Running = func(s record.Session, run string) bool {
+					if test.panics {
+						panic("boom")
+					}
+					return test.running && s == nike && run == "run-2"
+				}
 				cfg.Ledger = altered{Ledger: cfg.Ledger, transition: func(_ safety.Transition, do func() (safety.Approval, error)) (safety.Approval, error) {
 					if fault != nil {
 						return safety.Approval{}, fault
@@ -506,7 +513,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 				who = test.who
 			}
 			out, err := b.guard.Answer(as(t, who), ans)
-			if out.Reason != test.code || out.Accepted || b.state() != test.want || !strings.Contains(out.Detail, test.detail) || (err != nil) != (test.fault != nil) {
+			if out.Reason != test.code || out.Accepted || b.state() != test.want || !strings.Contains(out.Detail, test.detail) || (err != nil) != (test.fault != nil || test.panics) {
 				t.Fatalf("reason %q, detail %q, state %s, error %v", out.Reason, out.Detail, b.state(), err)
 			}
 			last := b.history()[len(b.history())-1]

@@ -74,7 +74,7 @@ func (g *Guard) resolve(ctx context.Context, out Outcome, ans Answer) (Outcome, 
 		out.Reason, out.Detail = CodeInvalid, fmt.Sprintf("to resolve a call say %s or %s, and why in at most %d bytes, and do not approve", CodeHappened, CodeDidNotHappen, MaxWords)
 		return out, nil
 	}
-	a, err := g.end(ctx, out.Approval, Transition{Actor: out.By, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note(because+": said", ans.RunID)}, ans.Resolve == CodeHappened)
+	a, err := g.end(ctx, out.Approval, Transition{Actor: out.By, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("resolved ("+quoted(oneLine(because))+")", ans.RunID)}, ans.Resolve == CodeHappened)
 	switch {
 	case errors.Is(err, ErrConflict):
 		out.Reason, out.Detail = CodeNotPending, err.Error()
