@@ -83,8 +83,8 @@ starts. Decisions are taken on loopback only.`,
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	flags.BoolVar(&f.decisions, "allow-decisions", false, "let the page approve and reject; needs --agent")
 	flags.StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api")
-	flags.StringVar(&f.agentCheck, "agent-check", "", "where the program of the agent mounted Instance.CheckHandler")
-	flags.StringArrayVar(&f.agentHeaders, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
+	agentCheckFlag(c, &f.agentCheck)
+	agentHeaderFlag(c, &f.agentHeaders)
 	return c
 }
 
