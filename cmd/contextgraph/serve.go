@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 const (
@@ -160,6 +161,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	}
 	defer src.close()
 	options.Source = src.Source
+	options.Overriders = func(tool string) []string { return safety.Overriders(cfg.Guard, tool) }
 	if src.journal != nil {
 		update := func(ctx context.Context) error { return inspect.KeepSummaries(ctx, src.Source, a.now()) }
 		defer keepSummaries(ctx, update, options.Logger)()
