@@ -570,6 +570,20 @@ func TestPreconditions(t *testing.T) {
 		t.Errorf("preconditions after the end (-want +got):\n%s", diff)
 	}
 
+	overridden := newBench(t, approvers(1), yahoo, strava)
+	overridden.asker = "bob"
+	overridden.ask()
+	for _, do := range []step{isDown(strava), overrides("eva"), overrides("tom"), runs} {
+		do(overridden)
+	}
+	want = []safety.Precondition{
+		{EntityType: "Product", Entity: yahoo.Value, Key: yahoo.Key, Version: "v1"},
+		{EntityType: "Product", Entity: strava.Value, Key: strava.Key, Overridden: true},
+	}
+	if diff := cmp.Diff(want, overridden.held.Preconditions()); diff != "" {
+		t.Errorf("preconditions of an overridden check (-want +got):\n%s", diff)
+	}
+
 	refused := newBench(t, nil, strava).permitted()
 	if err := refused.Consume(t.Context(), map[string]any{"other": true}); err == nil {
 		t.Fatal("consumed with other arguments")
