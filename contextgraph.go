@@ -150,6 +150,9 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	if err := in.openStore(ctx); err != nil {
 		return err
 	}
+	for _, fault := range setup.Unprepared(ctx, checkers) {
+		in.log.Warn("contextgraph: " + fault)
+	}
 	in.sessions = graphsync.NewSessions(in.store, extractor)
 	now := in.code.Now
 	if now == nil {

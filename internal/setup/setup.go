@@ -90,6 +90,23 @@ func Checkers(c config.Config, code Code) (map[string]safety.Checker, error) {
 	return checkers, nil
 }
 
+// prepareWithin bounds the questions of [Unprepared].
+const prepareWithin = 2 * time.Second
+
+// Unprepared asks the databases of checkers whether they take the queries, and says what they do not take.
+func Unprepared(ctx context.Context, checkers map[string]safety.Checker) (faults []string) {
+	ctx, cancel := context.WithTimeout(ctx, prepareWithin)
+	defer cancel()
+	for _, typ := range slices.Sorted(maps.Keys(checkers)) {
+		if p, is := checkers[typ].(interface{ Prepare(context.Context) error }); is {
+			if err := p.Prepare(ctx); err != nil {
+				faults = append(faults, fmt.Sprintf("the checker of %q: %v: each of its checks fails; correct the query, its arguments or its columns", typ, err))
+			}
+		}
+	}
+	return faults
+}
+
 func noSuchDatabase(name string, given map[string]source.Querier) error {
 	remedy := meant(name, slices.Sorted(maps.Keys(given)), fmt.Sprintf("give it: contextgraph.WithDatabase(%q, db)", name))
 	return fmt.Errorf("sql.database: no database %q was given by code; %s", name, remedy)
