@@ -120,6 +120,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if cfg.Guard.Mode != config.ModeObserve {
 		gc.Covered, gc.Counted = setup.Covered(cfg), setup.Counted(cfg)
 	}
+	gc.Replayed = setup.Replayed(cfg, in.code.Checkers)
 	if !*in.cfg.Enabled {
 		if err := in.wire(rc, gc); err != nil {
 			return nil, err

@@ -123,6 +123,20 @@ func Covered(c config.Config) []string {
 	return names
 }
 
+// Replayed returns the types of what rules find in the results of tools, by the tool, if the checker of the type calls
+// the tool again. Code checks the types in coded.
+func Replayed(c config.Config, coded map[string]safety.Checker) map[string]string {
+	tools := make(map[string]string)
+	for _, e := range c.WithDefaults().Extract {
+		for _, k := range c.Checkers {
+			if again := k.Replay; again != nil && k.Type == e.Type && coded[k.Type] == nil && !c.Guard.Types[k.Type].Optional && e.ReadsResult() && e.Tool != "" && (again.Tool == "" || again.Tool == e.Tool) {
+				tools[e.Tool] = k.Type
+			}
+		}
+	}
+	return tools
+}
+
 // Counted returns the rules that say others: count, by their tools.
 func Counted(c config.Config) map[string]string {
 	rules := make(map[string]string)
