@@ -322,7 +322,9 @@ func (g *Gate) logGroups() {
 			g.tellUnread(name)
 			add(groupAlways, name)
 		case enforced && asks:
-			add(groupDecide, name)
+			if !g.census.grouped[[2]string{groupUnasked, name}] {
+				add(groupDecide, name)
+			}
 		case enforced:
 			add(groupUnasked, name)
 		case asks && g.observing:
