@@ -35,7 +35,13 @@ func (q *request) progress() []Progress {
 		out = append(out, q.Answers[i].progress())
 	}
 	for i := range q.Checks {
-		out = append(out, q.Checks[i].progress())
+		p := q.Checks[i].progress()
+		// The ledger has the time of a check alone, which is that before the row of its answer.
+		at := slices.IndexFunc(q.Answers, func(a Answer) bool { return a.At.After(p.At) })
+		if q.Checks[i].Row < 0 && q.Checks[i].Stage == "answer" && at >= 0 {
+			p.At = q.Answers[at].At
+		}
+		out = append(out, p)
 	}
 	if x := q.Execution; x != nil {
 		what := cmp.Or(q.Tool, "It")
