@@ -24,6 +24,9 @@ func (q *request) explanation() string {
 	if !q.Enforced && (q.Execution != nil || q.Status == StatusDrift || q.Status == StatusCheckFailed) {
 		return q.observed(what)
 	}
+	if i := slices.IndexFunc(q.Answers, func(a Answer) bool { return a.resolves() }); i >= 0 {
+		return fmt.Sprintf("%s began, and its end is not on record. %s Nobody saw it.", capital(what), q.Answers[i].progress(nil, false).Text)
+	}
 	switch q.Status {
 	case StatusPending:
 		return q.waiting(what)
@@ -57,7 +60,7 @@ func (q *request) explanation() string {
 		return fmt.Sprintf("Approved%s and checked; %s ran and returned an error. What it did before that is not known here, and it is not repeated.", q.by(), what)
 	case StatusInDoubt:
 		return fmt.Sprintf("%s was started and its end is not on record: either it is still running, or its process ended and nobody knows whether it took effect. "+
-			"It is never repeated by itself. Look at the system that it acts on, then resolve the approval.", capital(what))
+			"It is never repeated by itself. Look at the system that it acts on, then say what came of it, on the page or with contextgraph resolve.", capital(what))
 	}
 	return ""
 }
@@ -274,6 +277,10 @@ func refusal(code string) string {
 		return "the ledger could not be read or written"
 	case safety.CodeCanceled:
 		return "the run has ended"
+	case safety.CodeHappened:
+		return "a person says that it took effect"
+	case safety.CodeDidNotHappen:
+		return "a person says that it did not take effect"
 	case safety.CodeInternal:
 		return "a part of the guard failed, or there is no guard"
 	}

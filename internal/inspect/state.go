@@ -90,7 +90,7 @@ func past(t, now time.Time) bool { return !t.IsZero() && now.After(t) }
 // known even if its own rows are lost.
 var endedBy = map[string]safety.ApprovalState{
 	safety.CodeRejected: safety.StateRejected, safety.CodeChange: safety.StateRejected, safety.CodeDrift: safety.StateBlocked, safety.CodeBlocked: safety.StateBlocked,
-	safety.CodeSuperseded: safety.StateSuperseded, safety.CodeExpired: safety.StateExpired, safety.CodeAlreadyUsed: safety.StateExecuting,
+	safety.CodeSuperseded: safety.StateSuperseded, safety.CodeExpired: safety.StateExpired, safety.CodeAlreadyUsed: safety.StateExecuting, safety.CodeHappened: safety.StateExecuted, safety.CodeDidNotHappen: safety.StateFailed,
 }
 
 // known is what the ledger says of a request, and without it what rows say, as the ledger would. Of an approval that
