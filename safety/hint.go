@@ -165,7 +165,7 @@ func (a Approval) entityHint(e entity.Canonical) string {
 			said = setHint("only ", "", "none", e.Attributes[name].Elements())
 		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
-			said = strings.TrimSpace(said + " (" + clause(needWords(need.Condition)) + ")")
+			said = strings.TrimSpace(said + " (" + clause(Needed(need.Condition)) + ")")
 		}
 		switch {
 		case said == "":
@@ -281,7 +281,7 @@ func (a Approval) notMetHint() string {
 	for _, e := range a.Entities {
 		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
 			if need := a.Needs[e.Key][name]; need.Problem != "" {
-				items = append(items, word(name)+" of "+word(e.Type)+" "+word(e.Value)+": "+clause(needWords(need.Condition)))
+				items = append(items, word(name)+" of "+word(e.Type)+" "+word(e.Value)+": "+clause(Needed(need.Condition)))
 			}
 		}
 	}

@@ -8,9 +8,9 @@
 const OUTCOMES = {
   unchanged: { label: "Unchanged", icon: "check", tone: "good" },
   changed: { label: "Changed", icon: "drift", tone: "warn" },
-  warned: { label: "Changed, only warned", icon: "info", tone: "wait" },
-  failed: { label: "Could not be checked", icon: "shieldx", tone: "bad" },
-  skipped: { label: "Skipped: optional", icon: "none", tone: "idle" },
+  warned: { label: "Changed, a warning", icon: "info", tone: "wait" },
+  failed: { label: "Check failed", icon: "shieldx", tone: "bad" },
+  skipped: { label: "Skipped", icon: "none", tone: "idle" },
 };
 
 /** @param {string|undefined} outcome */
