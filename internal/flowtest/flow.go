@@ -71,6 +71,8 @@ type spec struct {
 	Never words `yaml:"never"`
 	// WrongToday is how the calls end today, where that is not as expected.
 	WrongToday lines `yaml:"wrong_today"`
+	// GivenUp says why that stays so. docs/what-counts.md names the flow.
+	GivenUp string `yaml:"given_up"`
 }
 
 // words are words of texts: the hint of requests, what they show beside it, refusals, what guarded
