@@ -6,6 +6,7 @@ package contextgraph
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"google.golang.org/adk/v2/agent"
 
@@ -39,7 +40,7 @@ func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID st
 	if err != nil {
 		return err
 	}
-	if a.Session == s && in.underway.Running(s, a.PermitRun) {
+	if a.Session == s && slices.Contains(in.rec.Running(s), a.PermitRun) {
 		return fmt.Errorf("contextgraph: approval %s is not in doubt: the run of its effect is under way in this process: %w", approvalID, safety.ErrConflict)
 	}
 	_, err = in.guard.Resolve(ctx, safety.Resolution{

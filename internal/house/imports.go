@@ -105,7 +105,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     ".",
-			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup internal/source internal/store internal/underway internal/warehouse plugin plugin/gate record safety",
+			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup internal/source internal/store internal/warehouse plugin plugin/gate record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
