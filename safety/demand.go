@@ -129,14 +129,12 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		return nil, errors.New("the record does not say where the action names the entity")
 	case len(starts) == 0:
 		starts = []string{"$"}
-	case c.operator == atLeast: // a source may ignore case
+	case c.operator == atLeast: // a source may ignore case; a line with two spellings needs it twice
 		for _, other := range q.record.Entities {
 			if other.Key != e.Key && folded(other) == folded(e) {
 				starts = append(starts, q.record.Places[other.Key]...)
 			}
 		}
-		slices.Sort(starts)
-		starts = slices.Compact(starts)
 	}
 	// Paths come from the configuration; the arguments that they walk through may be large.
 	return bounded(ctx, b.CheckTimeout, func(context.Context) (sets [][]any, err error) {
