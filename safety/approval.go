@@ -122,9 +122,8 @@ type Approval struct {
 	// Fails says why the check will fail, as far as that is known by the arguments and by what the model that asked had
 	// read. Only the result of [Guard.Ask] has it.
 	Fails []string
-	// Checked is the check that was made before anybody is asked; the zero Report if none was. Only the result of
-	// [Guard.Ask] has it.
-	Checked Report
+	// Checked is the check that was made before anybody is asked; nil if none was. Only the result of [Guard.Ask] has it.
+	Checked *Report
 	// Same is the last step of the last request for the same call of the same agent, if it was let run.
 	// Only the result of [Guard.Ask] has it.
 	Same Step

@@ -28,30 +28,26 @@ func (g *Guard) known(ctx context.Context, q inquiry) Report {
 	return g.inspect(ctx, ctx, q)
 }
 
-// beforeAsking returns the check of a request, and the refusal of one that no answer can make good. known is what the
-// record says of it.
-func (g *Guard) beforeAsking(ctx context.Context, r Request, q inquiry, known Report) (Report, *Refusal) {
-	if !g.policy.checksBeforeAsking() || !r.Chained && r.Tool != InputTool {
-		return Report{}, nil
-	}
+// beforeAsking returns the check of a request, nil if none was made, and the refusal of a request that no answer can make
+// good. known is what the record says of it.
+func (g *Guard) beforeAsking(ctx context.Context, r Request, q inquiry, known Report) (*Report, *Refusal) {
 	report := known
-	if len(known.failures) == 0 {
-		if !r.Chained {
-			return Report{}, nil
-		}
+	switch {
+	case !*g.policy.CheckBeforeAsking || !r.Chained && r.Tool != InputTool:
+		return nil, nil
+	case len(known.failures) > 0:
+	case !r.Chained:
+		return nil, nil
+	default:
 		bound, cancel := context.WithTimeout(ctx, askDeadline)
 		defer cancel()
 		report = g.inspect(bound, ctx, q)
 	}
 	if g.policy.Mode == config.ModeObserve || !report.hopeless() {
-		return report, nil
+		return &report, nil
 	}
 	report.approvalID = ""
-	return report, r.unasked(report)
-}
-
-func (b rulebook) checksBeforeAsking() bool {
-	return b.CheckBeforeAsking == nil || *b.CheckBeforeAsking
+	return nil, r.unasked(report)
 }
 
 // hopeless reports whether no answer can make a request good that is checked now.
@@ -145,6 +141,9 @@ func (f Failure) waits() string {
 
 // notYet names what the check before asking could not look at: "stock of Drug Ibuprofen (source is down)".
 func (a Approval) notYet() (items []string) {
+	if a.Checked == nil {
+		return nil
+	}
 	for _, e := range a.Checked.results {
 		failures := append(slices.Clone(e.Skipped), a.Checked.failures...)
 		i := slices.IndexFunc(failures, func(f Failure) bool { return f.passes() && f.EntityType == e.Type && f.Entity == e.Value })
@@ -168,7 +167,7 @@ func (a Approval) notYetHint() string {
 
 // shownCheck returns the check before asking as [Approval.Shown] has it; nil if none was made.
 func (a Approval) shownCheck() map[string]any {
-	if a.Checked.ID() == "" {
+	if a.Checked == nil {
 		return nil
 	}
 	notYet := []any{}
@@ -180,6 +179,9 @@ func (a Approval) shownCheck() map[string]any {
 
 // shownNow returns the present values of the attributes of e that a person is shown as they were read.
 func (a Approval) shownNow(e entity.Canonical) map[string]any {
+	if a.Checked == nil {
+		return nil
+	}
 	out := make(map[string]any)
 	for _, r := range a.Checked.results {
 		for name := range e.Attributes {

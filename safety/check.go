@@ -128,7 +128,10 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	if err := caller.Err(); err != nil {
 		r.failures = append(r.failures, fail(ReasonCanceled, "%v", err))
 	}
-	now, err := g.now()
+	now, err := q.started, error(nil)
+	if !q.recordOnly {
+		now, err = g.now()
+	}
 	switch {
 	case err != nil:
 		r.failures = append(r.failures, fail(ReasonClock, "%v", err))

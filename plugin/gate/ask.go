@@ -99,7 +99,9 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 	if approval, err = g.ask(ctx, r, c, args, enforced); err != nil {
 		return nil
 	}
-	g.verdict(ctx, in, approval.Checked, stageAsking, c.Span, approval, false)
+	if approval.Checked != nil {
+		g.verdict(ctx, in, *approval.Checked, stageAsking, c.Span, approval, false)
+	}
 	if enforced && !always {
 		g.questions.Add(approval.ID, request)
 	}
