@@ -52,7 +52,7 @@ func (f *Flow) check() error {
 	if f.WrongToday != nil { // what is expected may have a word that the guard does not know yet
 		ends = f.WrongToday
 	}
-	for _, line := range ends {
+	for _, line := range append(slices.Clone(ends), f.BeforeAsking...) {
 		if err := checkLine(line); err != nil {
 			return err
 		}
