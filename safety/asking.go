@@ -93,9 +93,18 @@ func (r *Request) unasked(report Report) *Refusal {
 			next += " If it is not, choose another."
 		}
 	}
-	refusal := refuse(code, Execution{Tool: r.Tool}, report, nil, "Nobody was asked about %s: %s.", r.Tool, firstOf(why, len(why)))
+	refusal := refuse(code, Execution{Tool: r.Tool}, report, nil, "Nobody was asked about %s: %s.", r.Tool, joined(why))
 	refusal.Unasked, refusal.Next = true, next
 	return refusal
+}
+
+// joined says the first of several reasons, and how many it leaves out.
+func joined(why []string) string {
+	first := strings.Join(why[:min(len(why), maxHinted)], "; ")
+	if more := len(why) - maxHinted; more > 0 {
+		first += fmt.Sprintf("; and %d more", more)
+	}
+	return first
 }
 
 // said returns an alert in words: "stock of Drug Ibuprofen was read as 50 and is 48 now, at least 60 needed".

@@ -124,7 +124,9 @@ func (g *Gate) toolEnds(ctx agent.Context, t tool.Tool, args, result map[string]
 		refusal = g.asked(ctx, r, known, t.Name(), args)
 	}
 	if refusal != nil {
-		result, err = refusal, nil
+		if result, err = refusal, nil; isStream(t) {
+			result = streamed(refusal)
+		}
 	}
 	r, c := g.recordEnd(ctx, t, args, result, err)
 	if known == nil || c == nil && refusal == nil {

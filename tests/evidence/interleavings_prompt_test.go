@@ -32,7 +32,7 @@ func (r *ramble) shown(req *model.LLMRequest) (latest map[string]reading, unsure
 				latest[found.thing] = found
 			}
 		}
-		id, _ := result["approval_id"].(string)
+		id := refusalKey(result)
 		for _, found := range refusedReadings(result) {
 			found.serial = r.refusals[id]
 			if !r.numbered {
@@ -71,6 +71,14 @@ func resultReadings(result map[string]any) (out []reading) {
 		}
 	}
 	return out
+}
+
+// refusalKey names a refusal: by its approval, or, where nobody was asked, by all that it says.
+func refusalKey(result map[string]any) string {
+	if id, _ := result["approval_id"].(string); id != "" {
+		return id
+	}
+	return encoded(result)
 }
 
 // refusedReadings returns what a refusal after drift shows.

@@ -159,15 +159,8 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 	}
 	ran = r.bought > bought
 	r.say("run %d, %s: %s is approved, runs: %t, must: %t", a.run.number, a.agent, a.thing, ran, must)
-	if approval, _ := result["approval_id"].(string); !ran {
-		r.mu.Lock()
-		r.serial++
-		r.refusals[approval] = r.serial
-		r.mu.Unlock()
-		for _, found := range refusedReadings(result) {
-			found.serial = r.refusals[approval]
-			r.readings = append(r.readings, found)
-		}
+	if !ran {
+		r.refuse(result)
 	}
 	switch {
 	case ran && r.repeated(a):
