@@ -241,7 +241,11 @@ func (r *checked) table(t *table) {
 	} else {
 		t.line("request   none: all that the session rests on is checked")
 	}
-	t.line("world     ", verdictChip(r.Verdict), fmt.Sprintf(", %d of %d entities changed", r.told.Stale, r.told.Total))
+	world := []any{"world     ", verdictChip(r.Verdict)}
+	if r.Verdict != safety.CheckFailed.String() { // else it is not known how many changed
+		world = append(world, fmt.Sprintf(", %d of %d entities changed", r.told.Stale, r.told.Total))
+	}
+	t.line(world...)
 	t.line("result    ", chip(r.Status()), ": ", printable(r.Explanation()))
 	if entities := r.told.Entities; len(entities) > 0 {
 		t.line()
