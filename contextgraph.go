@@ -117,6 +117,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if cfg.Guard.Mode != config.ModeObserve {
 		gc.Covered, gc.Counted = setup.Covered(cfg), setup.Counted(cfg)
 	}
+	gc.Replayed = setup.Replayed(cfg, in.code.Checkers)
 	if !*in.cfg.Enabled {
 		if err := in.wire(rc, gc); err != nil {
 			return nil, err
@@ -147,6 +148,9 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	if err := in.openStore(ctx); err != nil {
 		return err
 	}
+	for _, fault := range setup.Unprepared(ctx, checkers) {
+		in.log.Warn("contextgraph: " + fault)
+	}
 	in.sessions = graphsync.NewSessions(in.store, extractor)
 	now := in.code.Now
 	if now == nil {
@@ -167,6 +171,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 			},
 		}),
 		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
+		Running: func(s record.Session, run string) bool { return slices.Contains(in.rec.Running(s), run) },
 	})
 	if err == nil {
 		err = setup.StoreRules(ctx, in.store, extractor)

@@ -4,7 +4,6 @@
 package setup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -93,7 +92,11 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	}
 	for _, r := range sel.Broken {
 		for _, gap := range r.Gaps(slices.Contains(live, r.ID)) {
-			gaps = append(gaps, gap+cmp.Or(why[r.ID], "")+": start a new session")
+			remedy := ": start a new session"
+			if !r.Completed && r.Stored == r.Expected && why[r.ID] == "" {
+				remedy = ": if another process is at work on it, wait for its end and answer again; else start a new session"
+			}
+			gaps = append(gaps, gap+why[r.ID]+remedy)
 		}
 	}
 	losses, err := ev.journal.Losses(ctx, s)
