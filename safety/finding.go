@@ -130,7 +130,16 @@ func (a Alert) finding() Finding {
 	if !a.blocks() {
 		f.Effect = string(config.EffectWarn)
 	}
-	f.Text = f.phrase(f.Attribute, f.Read+" → "+f.Now+f.needed())
+	words := f.Read + " → " + f.Now
+	switch {
+	case f.Attribute == Exists && f.Now == "false" && f.Read == notSeen:
+		words = "not seen, and its source does not have it"
+	case f.Attribute == Exists && f.Now == "false":
+		words = "gone"
+	case f.Read == notSeen:
+		words = f.Now
+	}
+	f.Text = f.phrase(f.Attribute, words+f.needed())
 	if a.Drift == BudgetExceeded {
 		f.Text = oneLine("cost of the plan: " + f.Read + " → " + f.Now + ", more than " + f.Type + " " + f.Value)
 	}

@@ -62,7 +62,7 @@ function meaning(table, code) {
 }
 
 /** What the stages of a check mean. @type {Record<string, string>} */
-const STAGES = { answer: "when it was answered", execution: "right before it would run", check: "on demand" };
+const STAGES = { asking: "before anybody was asked", answer: "when it was answered", execution: "right before it would run", check: "on demand" };
 
 /** waits says whether a status is one of a request that can still be answered. @param {string} status */
 function waits(status) {
