@@ -16,7 +16,7 @@ func TestCompletions(t *testing.T) {
 	demo(t)
 	rows := rowsFileFrom(t, "demo.db")
 	sessions := []string{
-		"chat-1\tHello red world <b> (- none)",
+		"chat-1\tHello red world <b> (- no approval)",
 		"sess-tesla-q1\tPlan this campaign and provision it once it is … (○ expired)", "sess-nike-summer\tPlan this campaign and provision it once it is … (≠ drift)",
 	}
 	tesla, nike := "855a0b19a1c48f184c668b725e7a905d\tprovision_campaign in sess-tesla-q1 (○ expired)", nikeApproval+"\tprovision_campaign in sess-nike-summer (≠ drift)"
