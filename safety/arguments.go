@@ -4,7 +4,6 @@
 package safety
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,22 +66,6 @@ func (q *inquiry) notRead(b rulebook) []string {
 		}
 	}
 	return args.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
-}
-
-// fails returns what is known to fail when an approval is asked: arguments that rules do not read, what the model that
-// asked had not read, and arguments that say another value.
-func (q *inquiry) fails(ctx context.Context, b rulebook) (why []string) {
-	for _, f := range q.acting(b) {
-		why = append(why, f.Detail)
-	}
-	for _, t := range q.targets {
-		for _, f := range q.basis(ctx, b, t).failures {
-			if f.Reason == ReasonNotRead || f.Reason == ReasonArgumentDiffers {
-				why = append(why, f.name()+": "+f.Detail)
-			}
-		}
-	}
-	return why
 }
 
 // failsHint says what is known to fail.

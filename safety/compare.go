@@ -67,6 +67,9 @@ func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, 
 	}
 }
 
+// notSeen stands for the value of an attribute that nobody has read.
+const notSeen = "not seen"
+
 // notThere stands for the value of an attribute that may be missing, and was.
 const notThere = "not there"
 
@@ -107,7 +110,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		}
 		compared++
 		if isFalse(name, now) {
-			before := "not seen"
+			before := notSeen
 			if name == Exists && shown(e) {
 				before = "true"
 			}
