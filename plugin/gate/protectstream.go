@@ -17,7 +17,6 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
-	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
