@@ -168,9 +168,10 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	return a, nil
 }
 
-// Attach names the confirmation that will answer an approval. It may be repeated
-// with the same name. [ErrConflict] if the approval has another confirmation, or is
-// no longer pending, or if the confirmation belongs to another approval.
+// Attach names the confirmation that will answer an approval. It may be repeated with the same name. A
+// request that a later one superseded gets its name too, so that an answer to it says so. [ErrConflict]
+// if the approval has another confirmation, or has ended otherwise, or if the confirmation belongs to
+// another approval.
 func (g *Guard) Attach(ctx context.Context, approvalID, confirmationID string) (err error) {
 	if g == nil {
 		return errNilGuard

@@ -77,6 +77,8 @@ type spec struct {
 	Never words `yaml:"never"`
 	// WrongToday is how the calls end today, where that is not as expected.
 	WrongToday lines `yaml:"wrong_today"`
+	// GivenUp says why that stays so. docs/what-counts.md names the flow.
+	GivenUp string `yaml:"given_up"`
 }
 
 // words are words of texts: the hint of requests, what they show beside it, refusals, what guarded
@@ -93,7 +95,8 @@ type words struct {
 // look is a tool, by the looks of it.
 type look struct {
 	Description string `yaml:"description"`
-	// Arguments are those that the declaration of the tool names, if it is not only a description.
+	// Arguments are those that the declaration of the tool names, and no others may come. If the list is
+	// empty, the declaration does not say, as that of an MCP server without a schema.
 	Arguments []string `yaml:"arguments"`
 	// Guard is how the tool is guarded: protect, confirm, asks, twin, or nothing, if the configuration
 	// lists it or nobody guards it.

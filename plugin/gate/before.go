@@ -84,7 +84,7 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	case !confirmation.Confirmed:
 		answer, _ := r.answerTo(c.ID)
 		switch {
-		case answer.Reason == safety.CodeChange:
+		case answer.Reason == safety.CodeChange, answer.resolves:
 			return g.refuse(r, c, refusalOf(name, answer.Outcome)), nil
 		case answer.Because != "":
 			// It stays ADK's own error, which other plugins know, with the reason behind it.
@@ -179,7 +179,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 // that asked before, decides so on purpose.
 func (g *Gate) noticeUnasked(ctx agent.Context, r *plugin.Run, c *plugin.Call, t tool.Tool) {
 	name := t.Name()
-	if enforced, always := g.enforced(name); !enforced || always || g.census.asks(t) || ctx.ToolConfirmation() != nil {
+	if enforced, always := g.enforced(name); !enforced || always || g.foreign(t) || g.census.asks(t) || ctx.ToolConfirmation() != nil {
 		return
 	}
 	if own := g.known(r, c); own == nil || !own.gated || own.refused != "" {

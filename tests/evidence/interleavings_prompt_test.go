@@ -65,7 +65,7 @@ func resultReadings(result map[string]any) (out []reading) {
 			N           int
 		}
 	}
-	if json.Unmarshal([]byte(encoded(result)), &doc) == nil {
+	if result["items"] != nil && json.Unmarshal([]byte(encoded(result)), &doc) == nil {
 		for _, i := range doc.Items {
 			out = append(out, reading{i.Name, i.Price, i.N})
 		}
@@ -86,7 +86,7 @@ func refusedReadings(result map[string]any) (out []reading) {
 	var doc struct {
 		Alerts []struct{ Entity, After string }
 	}
-	if json.Unmarshal([]byte(encoded(result)), &doc) == nil {
+	if result["alerts"] != nil && json.Unmarshal([]byte(encoded(result)), &doc) == nil {
 		for _, a := range doc.Alerts {
 			out = append(out, reading{thing: a.Entity, price: a.After})
 		}
