@@ -49,6 +49,9 @@ func (b rulebook) conditioned(typ string) []string {
 	})
 }
 
+// inAll stands behind a condition that the action sets several times, and whose values add up.
+const inAll = " in all"
+
 // demand finds out what the condition of an attribute comes to, and holds every value of a
 // against it, the latest first.
 func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a attribute) (d demand) {
@@ -74,7 +77,7 @@ func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a 
 	}
 	if c.operator == atLeast && len(d.bounds) > 1 {
 		if all, badly := added(d.bounds); badly == nil {
-			d.bounds, phrases = []bound{all}, []string{all.phrase(a.name) + " in all"}
+			d.bounds, phrases = []bound{all}, []string{all.phrase(a.name) + inAll}
 		} else {
 			err = errors.Join(err, badly)
 		}

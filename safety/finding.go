@@ -192,6 +192,8 @@ func Needed(condition string) string {
 	switch {
 	case strings.Contains(condition, " and "):
 		return "has to be " + condition
+	case least && strings.HasSuffix(rest, inAll):
+		return strings.TrimSuffix(rest, inAll) + " needed" + inAll
 	case least:
 		return rest + " needed"
 	case is:

@@ -34,12 +34,15 @@ func TestFindings(t *testing.T) {
 		failures []safety.Failure
 		want     []string
 	}{
-		"none":       {nil, nil, nil},
-		"a stock":    {alert("stock", "80", "59", "at least 60"), nil, []string{"stock of Drug Amoxicillin 500: 80 → 59, 60 needed. Plan anew."}},
-		"it is gone": {alert("exists", "true", "false", ""), nil, []string{"Drug Amoxicillin 500: true → false. Plan anew."}},
+		"none":          {nil, nil, nil},
+		"a stock":       {alert("stock", "80", "59", "at least 60"), nil, []string{"stock of Drug Amoxicillin 500: 80 → 59, 60 needed. Plan anew."}},
+		"it is gone":    {alert("exists", "true", "false", ""), nil, []string{"Drug Amoxicillin 500: gone. Plan anew."}},
+		"nobody saw it": {alert("exists", "not seen", "false", ""), nil, []string{"Drug Amoxicillin 500: not seen, and its source does not have it. Plan anew."}},
+		"not available": {alert("availability", "not seen", "unavailable", ""), nil, []string{"availability of Drug Amoxicillin 500: unavailable. Plan anew."}},
 		"too dear": {[]safety.Alert{{EntityType: "Budget", Entity: "nike", Attribute: "cost", Drift: safety.BudgetExceeded, Before: "$1", After: "$3", Recommendation: "Plan anew."}}, nil,
 			[]string{"cost of the plan: $1 → $3, more than Budget nike. Plan anew."}},
 		"too much":      {nil, []safety.Failure{about(of("condition_unmet", "x"), "stock", "59", "at least 500")}, []string{"Drug Amoxicillin 500: 59 in stock, 500 needed. Plan with what meets that, then ask again."}},
+		"in all":        {nil, []safety.Failure{about(of("condition_unmet", "x"), "free", "3", "at least 8 in all")}, []string{"Drug Amoxicillin 500: 3 free, 8 needed in all. Plan with what meets that, then ask again."}},
 		"too few":       {nil, []safety.Failure{about(of("condition_unmet", "x"), "free", "3", "at least 8")}, []string{"Drug Amoxicillin 500: 3 free, 8 needed. Plan with what meets that, then ask again."}},
 		"not passed":    {nil, []safety.Failure{about(of("condition_unmet", "x"), "result", "failed", "exactly passed")}, []string{"result of Drug Amoxicillin 500: failed, passed needed. Plan with what meets that, then ask again."}},
 		"one of":        {nil, []safety.Failure{about(of("condition_unmet", "x"), "result", "failed", "one of a, b")}, []string{"result of Drug Amoxicillin 500: failed, one of a, b needed. Plan with what meets that, then ask again."}},
@@ -122,5 +125,13 @@ func TestSeen(t *testing.T) {
 	got, at = safety.Seen(claimed("Drug", "y", values{"exists": entity.Bool(true)}))
 	if d := cmp.Diff(map[string]string{"exists": "not seen"}, got); d != "" || !at.IsZero() {
 		t.Error(d, at)
+	}
+}
+
+// A configuration names who may override.
+func TestOverriders(t *testing.T) {
+	g := config.Guard{Tools: map[string]config.ToolSettings{"buy": {Override: []string{"eva"}}}}
+	if got := safety.Overriders(g, "buy"); len(got) != 1 || got[0] != "eva" {
+		t.Errorf("%v", got)
 	}
 }

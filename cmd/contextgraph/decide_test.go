@@ -383,7 +383,7 @@ func TestApproveAsks(t *testing.T) {
 		if sent != want || !strings.Contains(stderr, "Approve? [y/N]") || (want == 0) != strings.Contains(stderr, "nothing was sent") {
 			t.Errorf("%q: sent %d times, %d\n%s%s", said, sent, code, stdout, stderr)
 		}
-		for _, part := range []string{"deploy", "Arguments", "world", "SEEN", "needs the agent", "12m ago"} {
+		for _, part := range []string{"deploy", "Arguments", "result", "SEEN", "needs the agent"} {
 			if !strings.Contains(stdout, part) {
 				t.Errorf("%q is not shown:\n%s", part, stdout)
 			}
