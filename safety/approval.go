@@ -122,6 +122,9 @@ type Approval struct {
 	// Fails says why the check will fail, as far as that is known by the arguments and by what the model that asked had
 	// read. Only the result of [Guard.Ask] has it.
 	Fails []string
+	// Hopeless says why no check of the request can pass, by the record of the request alone; "" if one can. Only the
+	// result of [Guard.Ask] has it.
+	Hopeless string
 	// Checked is the check that was made before anybody is asked; nil if none was. Only the result of [Guard.Ask] has it.
 	Checked *Report
 	// Same is the last step of the last request for the same call of the same agent, if it was let run.
@@ -227,12 +230,13 @@ func (a Approval) Clone() Approval {
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
 //	  "requested_at", "expires_at": RFC 3339,
 //	  "requester": {"name", "authenticated": bool},
+//	  "hopeless": text, why no check of the request can pass, absent where one can,
 //	  "not_checked": [text], the arguments that nothing reads, absent where there is none,
 //	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "now": {name: text}, what the check before asking found, absent where there is none,
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
-//	    "seen_at": RFC 3339, "age": "12s"}],
+//	    "seen_at": RFC 3339, "age": "12s", both absent of what no result showed}],
 //	  "check": {"verdict", "at": RFC 3339, "not_yet": [text]}, the check before asking and what it could not look at,
 //	    absent where none was made,
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
@@ -252,16 +256,14 @@ func (a Approval) Clone() Approval {
 func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
-		attributes := make(map[string]any, len(e.Attributes))
-		for name, v := range e.Attributes {
-			attributes[name] = show(name, v)
+		seen, at := Seen(e)
+		attributes := make(map[string]any, len(seen))
+		for name, text := range seen {
+			attributes[name] = text
 		}
-		for _, name := range e.Absent {
-			attributes[name] = notThere
-		}
-		entry := map[string]any{
-			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
-			"seen_at": stamp(e.LastSeen), "age": a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String(),
+		entry := map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence}
+		if !at.IsZero() {
+			entry["seen_at"], entry["age"] = stamp(at), a.RequestedAt.Sub(at).Round(time.Second).String()
 		}
 		if conditions := a.conditions(e.Key); len(conditions) > 0 {
 			entry["conditions"] = conditions
@@ -307,6 +309,9 @@ func (a Approval) Shown() map[string]any {
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
 		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
+	}
+	if a.Hopeless != "" {
+		out["hopeless"] = a.Hopeless
 	}
 	if len(a.NotChecked) > 0 {
 		out["not_checked"] = shownNotChecked(a.NotChecked)

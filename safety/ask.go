@@ -158,7 +158,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Costs, a.NotChecked, a.Fails, a.Checked = costs, notChecked, known.fails(), checked
+	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked = costs, notChecked, known.fails(), known.never(), checked
 	if !r.Chained {
 		return a, nil
 	}

@@ -82,7 +82,7 @@ func (r *Request) unasked(report Report) *Refusal {
 		told, _ := report.Told()
 		var ways []string
 		for _, a := range told {
-			why = append(why, a.said())
+			why = append(why, a.finding().Text)
 			if way := a.EntityType + " with " + a.LookUp; a.LookUp != "" && !slices.Contains(ways, way) {
 				ways = append(ways, way)
 			}
@@ -107,19 +107,15 @@ func joined(why []string) string {
 	return first
 }
 
-// said returns an alert in words: "stock of Drug Ibuprofen was read as 50 and is 48 now, at least 60 needed".
-func (a Alert) said() string {
-	text := fmt.Sprintf("%s of %s %s was read as %s and is %s now", a.Attribute, a.EntityType, a.Entity, a.Before, a.After)
-	switch {
-	case a.Drift == BudgetExceeded:
-		text = fmt.Sprintf("the plan costs %s now, which is too much for %s %s", a.After, a.EntityType, a.Entity)
-	case a.Before == notSeen:
-		text = fmt.Sprintf("%s of %s %s is %s", a.Attribute, a.EntityType, a.Entity, a.After)
+// never says why no later check can pass, "" where one can.
+func (r Report) never() string {
+	var said []string
+	for _, f := range r.Findings() {
+		if f.Hopeless {
+			said = append(said, f.Text)
+		}
 	}
-	if a.Condition != "" {
-		text += ", " + a.Condition + " needed"
-	}
-	return text
+	return oneLine(firstOf(said, len(said)))
 }
 
 // fails returns what is known to fail, but for what a hint says in sentences of its own.

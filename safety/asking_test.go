@@ -69,7 +69,7 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 		},
 		"another price": {
 			thing: strava, change: func(b *bench) { b.world.put(strava, "price", usd("$52,000")) }, code: safety.CodeDrift, calls: 1,
-			says: []string{"price of Product Strava Sponsored Routes was read as $40,000 and is $52,000 now", "make the same call again, and a person is asked", "choose another"},
+			says: []string{"price of Product Strava Sponsored Routes: $40,000 → $52,000", "make the same call again, and a person is asked", "choose another"},
 		},
 		"it is not to be had": {
 			thing:  thing("Product", "Strava Sponsored Routes", values{"price": usd("$40,000")}),
@@ -120,7 +120,7 @@ func TestNeedsAreToldBeforeAsking(t *testing.T) {
 		cfg.Policy.Types = map[string]config.TypePolicy{"Drug": {Drift: map[string]config.Drift{"stock": {AtLeast: 20}}}}
 	}, drug)
 	b.world.put(drug, "stock", stock("19"))
-	if _, refusal := b.tryAsk(); refusal == nil || !strings.Contains(refusal.Message, "stock of Drug Ibuprofen was read as 50 and is 19 now, at least 20 needed") {
+	if _, refusal := b.tryAsk(); refusal == nil || !strings.Contains(refusal.Message, "stock of Drug Ibuprofen: 50 → 19, 20 needed") {
 		t.Errorf("%+v", refusal)
 	}
 	rule := fits
@@ -132,7 +132,7 @@ func TestNeedsAreToldBeforeAsking(t *testing.T) {
 		cfg.Policy.Drift = map[string]config.Drift{"price": {Tolerance: config.Tolerance{Percent: 50}}}
 	}, strava, small)
 	c.world.put(strava, "price", usd("$46,000"))
-	if _, refusal := c.tryAsk(); refusal == nil || !strings.Contains(refusal.Message, "the plan costs $46,000 now, which is too much for Budget $45,000") {
+	if _, refusal := c.tryAsk(); refusal == nil || !strings.Contains(refusal.Message, "→ $46,000, more than Budget $45,000") {
 		t.Errorf("%+v", refusal)
 	}
 	// A sum over what no source said is no knowledge of the sum.

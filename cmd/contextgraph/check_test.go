@@ -52,7 +52,7 @@ func TestCheckEnds(t *testing.T) {
 		{safety.StatePending, inspect.StatusExecuted, exitOver, inspect.StatusExecuted},
 	} {
 		r := checkedOf(t, safety.Report{}) // which denies
-		r.Approval, r.Request = &safety.Approval{State: test.state}, &inspect.Approval{Status: test.status, Explanation: "explained"}
+		r.now, r.request = &safety.Approval{State: test.state}, &inspect.Approval{Status: test.status, Explanation: "explained"}
 		if code := r.exitCode(); code != test.code {
 			t.Errorf("%s, %s: ends with %d, want %d", test.state, test.status, code, test.code)
 		}

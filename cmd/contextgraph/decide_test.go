@@ -131,7 +131,7 @@ func TestDecide(t *testing.T) {
 		"check failed": {"approve e43c --yes", nil, func(g gate) {
 			g.answered(`"confirmed":true,"accepted":false,"reason":"check_failed"`)
 			row(g.t, g.j, g.a, record.WorldChangeCheck, `"stage":"answer","verdict":"check_failed"`)
-		}, 0, exitCheckFailed, []string{"check failed: It could not be shown", "The request stays open"}, "executed"},
+		}, 0, exitCheckFailed, []string{"check failed: The check failed", "The request stays open"}, "executed"},
 		"one of two": {"approve e43c --yes", func(a *safety.Approval) { a.Approvers = 2 }, func(g gate) {
 			g.move(safety.StatePending, safety.StateApproved, safety.Transition{Actor: "eva", Set: safety.Update{Verdict: "safe", Consent: safety.Consent{Who: "eva"}}})
 			g.answered(`"confirmed":true,"accepted":false,"reason":"more_approvers","approver":"eva","consents":["eva"],"approvers":2`)
@@ -164,7 +164,7 @@ func TestDecide(t *testing.T) {
 			g.move(safety.StatePermitted, safety.StateExecuting, safety.Transition{Actor: "run", RequireNonce: "n"})
 			g.move(safety.StateExecuting, safety.StateExecuted, safety.Transition{Actor: "run"})
 			g.answered(`"confirmed":true,"accepted":true,"approver":"tom","consents":["eva","tom"],"approvers":2`)
-		}, 0, exitOK, []string{"executed: Approved by eva, tom, checked"}, "blocked"},
+		}, 0, exitOK, []string{"executed: Approved by eva and tom, checked"}, "blocked"},
 		"rejected": {`reject e43c`, nil, func(g gate) {
 			g.move(safety.StatePending, safety.StateRejected, safety.Transition{Actor: "eva", Set: safety.Update{Approver: "eva"}})
 			g.answered(`"confirmed":false,"accepted":false,"reason":"rejected","approver":"eva"`)

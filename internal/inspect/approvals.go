@@ -43,12 +43,16 @@ type request struct {
 // requests, their answers and checks are enough if the ledger has all approvals and the guard
 // enforces them.
 func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval {
-	c := &collector{byID: make(map[string]*request), byConfirmation: make(map[[2]string]*request)}
+	c := &collector{before: make(map[string][]int), byID: make(map[string]*request), byConfirmation: make(map[[2]string]*request)}
 	for i := range rows {
 		r := &rows[i]
 		switch r.EventType {
 		case record.HITLConfirmationRequest:
 			c.request(r, i, KindConfirmation)
+			for _, before := range c.before[r.ADK.ApprovalID] {
+				c.check(&rows[before], before)
+			}
+			delete(c.before, r.ADK.ApprovalID)
 		case record.HITLInputRequest:
 			c.request(r, i, kindInput)
 		case record.HITLCredentialRequest:
@@ -82,6 +86,8 @@ func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval
 // collector pairs requests with all that came of them.
 type collector struct {
 	requests []*request
+	// before has, by approval, the checks that were made before anybody was asked.
+	before map[string][]int
 	// byID finds them by approval, byConfirmation by kind and the id of the request.
 	byID           map[string]*request
 	byConfirmation map[[2]string]*request
@@ -104,6 +110,7 @@ type payload struct {
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
+		Hopeless  string        `json:"hopeless"`
 		Unread    []string      `json:"not_checked"`
 		Warnings  []string      `json:"warnings"`
 		Notes     []string      `json:"notes"`
@@ -144,6 +151,9 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.RequestedAt = at
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
+	if seen.Hopeless != "" {
+		q.Hopeless = noCheckPasses + sentence(seen.Hopeless)
+	}
 	q.Costs, q.Notes, q.NotChecked = seen.Costs, seen.Notes, seen.Unread
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
@@ -258,8 +268,9 @@ func (c *collector) ledger(a *safety.Approval) {
 	if len(a.Entities) > 0 {
 		q.Entities = nil
 		for _, e := range a.Entities {
+			seen, at := safety.Seen(e)
 			q.Entities = append(q.Entities, Rested{
-				Key: e.Key, Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: shown(e.Attributes), SeenAt: clock(e.LastSeen), Conditions: conditions(a.Needs[e.Key]),
+				Key: e.Key, Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: seen, SeenAt: clock(at), Conditions: conditions(a.Needs[e.Key]),
 			})
 		}
 	}

@@ -57,7 +57,7 @@ func TestCard(t *testing.T) {
 
 	p = openDemo(t, "s=tesla")
 	p.shows(card, "Check failed", "Blocked, because it could not be shown that the world is unchanged.", "A failed check is not a changed world", "The approval stays open", "503 Service Unavailable",
-		"Its source is away: there is no connection, or the server has an error.", "could not be checked", "It did not run.", "This page is a file and can only be read")
+		"Its source is away: there is no connection, or the server has an error.", "check failed", "It did not run.", "This page is a file and can only be read")
 	p.holds(`document.querySelector("#panel-approvals .countdown").textContent.startsWith("expires in")`)
 	p.shows("#tab-approvals", "1 open")
 

@@ -8,9 +8,9 @@
 const OUTCOMES = {
   unchanged: { label: "Unchanged", icon: "check", tone: "good" },
   changed: { label: "Changed", icon: "drift", tone: "warn" },
-  warned: { label: "Changed, only warned", icon: "info", tone: "wait" },
-  failed: { label: "Could not be checked", icon: "shieldx", tone: "bad" },
-  skipped: { label: "Skipped: optional", icon: "none", tone: "idle" },
+  warned: { label: "Changed, a warning", icon: "info", tone: "wait" },
+  failed: { label: "Check failed", icon: "shieldx", tone: "bad" },
+  skipped: { label: "Skipped", icon: "none", tone: "idle" },
 };
 
 /** @param {string|undefined} outcome */
@@ -62,7 +62,7 @@ function meaning(table, code) {
 }
 
 /** What the stages of a check mean. @type {Record<string, string>} */
-const STAGES = { answer: "when it was answered", execution: "right before it would run", check: "on demand" };
+const STAGES = { asking: "before anybody was asked", answer: "when it was answered", execution: "right before it would run", check: "on demand" };
 
 /** waits says whether a status is one of a request that can still be answered. @param {string} status */
 function waits(status) {
@@ -71,5 +71,5 @@ function waits(status) {
 
 /** actionOf says what happens on a yes. A request that names no tool has no sentence for that. @param {Approval} a */
 function actionOf(a) {
-  return a.action || "The call runs once, with the arguments below.";
+  return a.action || "The call would run once, with the arguments below.";
 }
