@@ -74,7 +74,7 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 		"it is not to be had": {
 			thing:  thing("Product", "Strava Sponsored Routes", values{"price": usd("$40,000")}),
 			change: func(b *bench) { b.world.put(strava, "availability", entity.Bool(false)) }, code: safety.CodeDrift, calls: 1,
-			says: []string{"availability of Product Strava Sponsored Routes is unavailable"},
+			says: []string{"availability of Product Strava Sponsored Routes: unavailable"},
 		},
 		"a tool shows it": {
 			thing: strava, code: safety.CodeDrift, calls: 1, says: []string{"look up Product with get_product"},
