@@ -111,6 +111,18 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 	}
 }
 
+// Of many reasons the first are told.
+func TestManyReasonsBeforeAsking(t *testing.T) {
+	var unseen []entity.Canonical
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		unseen = append(unseen, sighted("Product", name, entity.Entity{Attributes: values{"price": usd("$1")}, Source: entity.SourceAction, TechNode: "node-1"}))
+	}
+	_, refusal := newBench(t, asking, unseen...).tryAsk()
+	if refusal == nil || !strings.Contains(refusal.Message, "Product e: nothing on record shows it") || !strings.Contains(refusal.Message, "; and 2 more") {
+		t.Errorf("%+v", refusal)
+	}
+}
+
 // A condition is named with the value that it needs, and a budget with what the plan costs.
 func TestNeedsAreToldBeforeAsking(t *testing.T) {
 	stock := func(n string) entity.Value { v, _ := entity.ParseNumber(n); return v }
