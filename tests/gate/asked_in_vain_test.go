@@ -81,7 +81,7 @@ func TestWithheldCallIsOnRecord(t *testing.T) {
 			t.Errorf("%s of the call that was withheld: %v, want %v", name, got, want)
 		}
 	}
-	if !strings.Contains(told, "$40,000 → $52,000") || !strings.Contains(told, "make the same call again") {
+	if !strings.Contains(told, "price of Product Strava Sponsored Routes: $40,000 → $52,000") || !strings.Contains(told, "make the same call again") {
 		t.Errorf("the row says that the model was told %q", told)
 	}
 	if rowtest.Attribute(t, asked, "adk", "verdict") != "safe" || rowtest.Attribute(t, asked, "adk", "approval_id") != h.Approvals(cgtest.SessionID)[0].ID {
