@@ -70,6 +70,9 @@ func TestCan(t *testing.T) {
 
 // The check before anybody was asked shows what is now beside what was read. It decides nothing.
 func TestCheckBeforeAsking(t *testing.T) {
+	if a := newScript(t).asks().checks("asking", "check_failed", "").see(at(60)).Approvals[0]; a.Status != "pending" {
+		t.Errorf("a source was down when it was asked: %s", a.Status)
+	}
 	s := newScript(t).asks().checks("asking", "safe", "")
 	last := s.rows[len(s.rows)-1]
 	s.rows = append(s.rows[:6:6], append([]record.Event{last}, s.rows[6:len(s.rows)-1]...)...)
