@@ -172,8 +172,8 @@ func TestBudget(t *testing.T) {
 			want: []string{unknown + "the action names Product P 3 times: it has to name it once, with its quantity"}},
 		{name: "too many digits", rule: func(r *config.Budget) { r.Cost.Quantity = "price" }, entities: things{limit(number(1)), line(long, nil)}, want: []string{unknown + "...significant digits..."}},
 		{name: "no checker", change: all(optional, without("Product")), entities: things{budget, fine}, want: []string{unknown + "the present price of Product P could not be read"}},
-		{name: "an answer beside an error", change: says(safety.State{Attributes: five, AsOf: epoch}, errors.New("boom")), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
-		{name: "an old answer", change: says(safety.State{Attributes: five, AsOf: epoch.Add(-time.Hour)}, nil), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
+		{name: "an answer beside an error", change: says(safety.State{Attributes: five, AsOf: epoch}, errors.New("boom")), entities: things{budget, fine}, want: []string{"error" + strings.TrimPrefix(unknown, "policy") + "... could not be read"}},
+		{name: "an old answer", change: says(safety.State{Attributes: five, AsOf: epoch.Add(-time.Hour)}, nil), entities: things{budget, fine}, want: []string{"stale_answer" + strings.TrimPrefix(unknown, "policy") + "... could not be read"}},
 		{name: "an answer without a time", change: says(safety.State{Attributes: five}, nil), entities: things{budget, fine}, want: []string{unknown + "... could not be read"}},
 
 		// A budget and a quantity that are only claimed are none.
