@@ -340,7 +340,7 @@ func TestOverride(t *testing.T) {
 func TestOverrideOfBudget(t *testing.T) {
 	product := bought("Product", "Strava", values{"price": usd("$40,000")}, values{})
 	for want, failure := range map[string]error{
-		"source_down source_down, accepted true": down, "policy error, accepted false": errors.New("status 404"),
+		"source_down source_down, accepted true": down, "error error, accepted false": errors.New("status 404"),
 	} {
 		b := newBench(t, all(approvers(1), within(fits)), product, budget)
 		b.asker = "bob"
