@@ -67,3 +67,17 @@ func TestCan(t *testing.T) {
 		t.Error("findings are null in JSON")
 	}
 }
+
+// The check before anybody was asked shows what is now beside what was read. It decides nothing.
+func TestCheckBeforeAsking(t *testing.T) {
+	if a := newScript(t).asks().checks("asking", "check_failed", "").see(at(60)).Approvals[0]; a.Status != "pending" {
+		t.Errorf("a source was down when it was asked: %s", a.Status)
+	}
+	s := newScript(t).asks().checks("asking", "safe", "")
+	last := s.rows[len(s.rows)-1]
+	s.rows = append(s.rows[:6:6], append([]record.Event{last}, s.rows[6:len(s.rows)-1]...)...)
+	a := s.see(at(60)).Approvals[0]
+	if len(a.Checks) != 1 || a.Entities[0].Now["price"] != "$40,000" || a.Status != "pending" || len(a.Progress) != 2 {
+		t.Errorf("%s, checks %+v, entities %+v, progress %+v", a.Status, a.Checks, a.Entities, a.Progress)
+	}
+}

@@ -63,10 +63,10 @@ func TestCheckHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	items := inspect.Inbox(open)
-	if len(items) != 1 || items[0].Known != "changed" || items[0].Status != inspect.StatusPending || items[0].ApprovalID != asked.ID {
+	if len(items) != 1 || items[0].Known != inspect.StatusDrift || items[0].Status != inspect.StatusPending || items[0].ApprovalID != asked.ID {
 		t.Fatalf("inbox %+v", items)
 	}
-	if p := open[0].Approvals[0]; len(p.Checks) != 2 || p.Entities[0].Now["price"] != "$52,000" || !strings.Contains(p.Progress[len(p.Progress)-1].Text, "Checked on demand") {
+	if p := open[0].Approvals[0]; len(p.Checks) != 3 || p.Entities[0].Now["price"] != "$52,000" || !strings.Contains(p.Progress[len(p.Progress)-1].Text, "Checked on demand") {
 		t.Errorf("request %+v", p)
 	}
 
