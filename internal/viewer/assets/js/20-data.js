@@ -13,7 +13,7 @@
  * @property {boolean} complete
  * @property {string} note
  * @property {Summary[]} list
- * @property {any[]} sessions packed
+ * @property {Session[]} sessions
  * @property {QueryText[]} queries
  * @property {Record<string, CodeStep[]>} code
  * @property {boolean} decisions
@@ -27,6 +27,19 @@
  * @typedef {{confirmed: boolean, reason?: string, change?: string}} Reply
  * @typedef {{session: SessionKey, approval_id: string, confirmation_id: string, token: string, reply: Reply}} Decision
  */
+
+/**
+ * inflated is what the page holds: two lines, compressed. In the second, JSON, "~n" stands for the text at
+ * place n of the list in the first.
+ * @param {string} text @returns {Promise<any>}
+ */
+async function inflated(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const lines = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  const end = lines.indexOf("\n");
+  const texts = JSON.parse(lines.slice(0, end)).map((/** @type {string} */ t) => JSON.stringify(t));
+  return JSON.parse(lines.slice(end).replace(/(?<!\\)"~(\d+)"/g, (_, n) => texts[n]));
+}
 
 /**
  * readPage reads what the page holds. A page of a later format is not guessed at.
@@ -43,7 +56,7 @@ async function readPage() {
   } catch (err) {
     throw new Error("The data of this page cannot be read (" + err + "). The file may be cut off: copy it again, or write it again with “contextgraph view”.");
   }
-  if (d.format !== 2) throw new Error("The data of this page has the format " + d.format + "; this page reads format 2. Write it again with “contextgraph view”.");
+  if (d.format !== 3) throw new Error("The data of this page has the format " + d.format + "; this page reads format 3. Write it again with “contextgraph view”.");
   d.list = d.list || [];
   d.sessions = d.sessions || [];
   d.queries = d.queries || [];
@@ -62,6 +75,8 @@ function wholeSession(s) {
   lists(s, "problems", "spans", "edges", "entities", "approvals", "rows", "critical_path");
   s.thoughts = s.thoughts || { nodes: [], edges: [] };
   lists(s.thoughts, "nodes", "edges");
+  s.gists = s.rows.map((_, i) => s.gists?.[i] || {});
+  for (const t of s.thoughts.nodes) if (!t.detail && s.rows[t.row]) t.detail = calledText(s.rows[t.row]);
   for (const p of s.spans) lists(p, "rows");
   for (const e of s.entities) {
     typeLook(e.type); // which is the order of the colours
@@ -74,6 +89,26 @@ function wholeSession(s) {
     a.checks.forEach(wholeCheck);
   }
   return s;
+}
+
+/** calledText is the text of the call that a row begins, or of what came of it. @param {Row} r */
+function calledText(r) {
+  const name = { TOOL_STARTING: "args", TOOL_COMPLETED: "result" }[r.event_type];
+  return name && r.content ? JSON.stringify(r.content[name]) : undefined;
+}
+
+/** keepPayloads gives a session that was read again the payloads that were there. @param {Session} s @param {Session} before */
+function keepPayloads(s, before) {
+  before.gists.forEach((g, i) => {
+    const { event_id, content, content_parts, attributes } = before.rows[i];
+    if (g.loaded && s.rows[i]?.event_id === event_id) fillRow(s, i, { content, content_parts, attributes });
+  });
+}
+
+/** fillRow gives a row its payload. @param {Session} s @param {number} i @param {Partial<Row>} payload */
+function fillRow(s, i, payload) {
+  Object.assign(s.rows[i], payload);
+  s.gists[i].loaded = true;
 }
 
 /** wholeCheck has every list. @param {Check} c */
@@ -106,10 +141,9 @@ class StaticData {
     this.events = new Emitter();
     page.list.forEach(wholeSummary);
     for (const s of page.sessions) for (const e of s.entities || []) typeLook(e.type); // which is the order of the colours
-    /** @type {Map<string, any>} packed, until somebody opens one */
-    this.packed = new Map(page.sessions.map((s) => [sessionPath(s.session), s]));
-    /** @type {Map<string, Session>} */
-    this.sessions = new Map();
+    this.sessions = new Map(page.sessions.map((s) => [sessionPath(s.session), s]));
+    /** @type {Set<Session>} those that were opened */
+    this.opened = new Set();
     this.haystacks = page.list.map((s) => [s.session.id, s.session.user, s.session.app, s.title, ...s.agents].join("\n").toLowerCase());
   }
 
@@ -123,12 +157,11 @@ class StaticData {
 
   /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
   async session(k) {
-    const path = sessionPath(k), packed = this.packed.get(path);
-    if (packed) {
-      this.sessions.set(path, wholeSession(unpack(packed)));
-      this.packed.delete(path);
+    const s = this.sessions.get(sessionPath(k));
+    if (s && !this.opened.has(s)) {
+      this.opened.add(wholeSession(s));
+      for (const g of s.gists) g.loaded = true;
     }
-    const s = this.sessions.get(path);
     return s ? { session: s, code: this.page.code[k.app + "/" + k.user + "/" + k.id] || [] } : null;
   }
 
@@ -186,7 +219,7 @@ class LiveData {
   /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
   async session(k) {
     const p = await this.get("api/session", { app: k.app, user: k.user, id: k.id });
-    return { session: wholeSession(unpack(p.session)), code: p.code || [] };
+    return { session: wholeSession(p.session), code: p.code || [] };
   }
 
   /** load brings the payloads of rows that are not there yet. Rows that are asked for at once come together. @param {Session} s @param {number[]} rows @returns {Promise<void>} */
@@ -214,7 +247,7 @@ class LiveData {
         const p = await this.get("api/payloads", { app: s.session.app, user: s.session.user, id: s.session.id, from: String(next), to: String(to) });
         for (const r of p.rows) {
           if (s.rows[next]?.event_id !== r.event_id) throw new Error("The session has changed. Open it again.");
-          fillRow(s, next++, r.payload || []);
+          fillRow(s, next++, r);
         }
         if (p.rows.length === 0) throw new Error("The session has fewer rows now. Open it again.");
       }
