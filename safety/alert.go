@@ -128,22 +128,32 @@ type Failure struct {
 	// the whole check.
 	EntityType string `json:"entity_type,omitempty"`
 	Entity     string `json:"entity,omitempty"`
+	// Attribute is the attribute that it is about, Read the value that was read and Need the condition, where one alone
+	// is at fault.
+	Attribute string `json:"attribute,omitempty"`
+	Read      string `json:"read,omitempty"`
+	Need      string `json:"need,omitempty"`
 	// Reason is one of the Reason constants.
 	Reason string `json:"reason"`
 	// Detail is for people: valid UTF-8 in one line of at most 500 bytes.
 	Detail string `json:"detail,omitempty"`
+	// Remedy says in a sentence what to change in the configuration so that the thing does not count; "" for nothing.
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // String returns "reason: type: value: detail", without the parts that are empty.
 func (f Failure) String() string {
 	parts := []string{f.Reason}
-	for _, p := range []string{f.EntityType, f.Entity, f.Detail} {
+	for _, p := range []string{f.EntityType, f.Entity, f.said()} {
 		if p != "" {
 			parts = append(parts, oneLine(p))
 		}
 	}
 	return strings.Join(parts, ": ")
 }
+
+// said is the detail with the remedy.
+func (f Failure) said() string { return strings.Trim(f.Detail+"; "+f.Remedy, "; ") }
 
 // fail makes a failure of the whole check.
 func fail(reason, format string, args ...any) Failure {
@@ -163,6 +173,14 @@ func (f Failure) name() string { return f.EntityType + " " + f.Entity }
 func failOf(e entity.Canonical, reason, format string, args ...any) Failure {
 	f := fail(reason, format, args...)
 	f.EntityType, f.Entity = e.Type, e.Value
+	return f
+}
+
+// about names the attribute that a failure is about.
+func (f Failure) about(name string) Failure {
+	if name != Exists {
+		f.Attribute = name
+	}
 	return f
 }
 

@@ -88,8 +88,9 @@ func (q *inquiry) advise(t target, x *examined) {
 		}
 	}
 	for i := range x.failures {
-		// The remedy is not what is cut off.
-		x.failures[i].Detail = text.Clip(x.failures[i].Detail, maxDetail-len("; ")-len(remedy)) + "; " + remedy
+		if f := &x.failures[i]; !f.heals() {
+			f.Remedy = remedy
+		}
 	}
 }
 

@@ -122,6 +122,9 @@ type Approval struct {
 	// Fails says why the check will fail, as far as that is known by the arguments and by what the model that asked had
 	// read. Only the result of [Guard.Ask] has it.
 	Fails []string
+	// Hopeless says why no check of the request can pass, by the record of the request alone; "" if one can. Only the
+	// result of [Guard.Ask] has it.
+	Hopeless string
 	// Same is the last step of the last request for the same call of the same agent, if it was let run.
 	// Only the result of [Guard.Ask] has it.
 	Same Step
@@ -224,11 +227,12 @@ func (a Approval) Clone() Approval {
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
 //	  "requested_at", "expires_at": RFC 3339,
 //	  "requester": {"name", "authenticated": bool},
+//	  "hopeless": text, why no check of the request can pass, absent where one can,
 //	  "not_checked": [text], the arguments that nothing reads, absent where there is none,
 //	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
-//	    "seen_at": RFC 3339, "age": "12s"}],
+//	    "seen_at": RFC 3339, "age": "12s", both absent of what no result showed}],
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
 //	  "costs": [{"budget_type", "budget", "limit", "seen", "others"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
@@ -247,15 +251,12 @@ func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
 		attributes := make(map[string]any, len(e.Attributes))
-		for name, v := range e.Attributes {
-			attributes[name] = show(name, v)
+		for name, seen := range SeenText(e) {
+			attributes[name] = seen
 		}
-		for _, name := range e.Absent {
-			attributes[name] = notThere
-		}
-		entry := map[string]any{
-			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
-			"seen_at": stamp(e.LastSeen), "age": a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String(),
+		entry := map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence}
+		if shown(e) {
+			entry["seen_at"], entry["age"] = stamp(e.LastSeen), a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String()
 		}
 		if conditions := a.conditions(e.Key); len(conditions) > 0 {
 			entry["conditions"] = conditions
@@ -298,6 +299,9 @@ func (a Approval) Shown() map[string]any {
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
 		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
+	}
+	if a.Hopeless != "" {
+		out["hopeless"] = a.Hopeless
 	}
 	if len(a.NotChecked) > 0 {
 		out["not_checked"] = shownNotChecked(a.NotChecked)

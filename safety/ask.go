@@ -152,7 +152,8 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Costs, a.NotChecked, a.Fails = costs, notChecked, q.fails(ctx, g.policy)
+	a.Costs, a.NotChecked = costs, notChecked
+	a.Fails, a.Hopeless = q.fails(ctx, g.policy)
 	if !r.Chained {
 		return a, nil
 	}

@@ -136,7 +136,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		if slices.ContainsFunc(e.Seen, given) {
 			format += "; a client, an event or a callback told the model of it, which proves nothing: if a client may answer for it, its rule says from_client: true"
 		}
-		f := failOf(e, ReasonNothingSeen, format, args...)
+		f := failOf(e, ReasonNothingSeen, format, args...).about(name)
 		if allowed {
 			out.waived = append(out.waived, f)
 		} else {
@@ -156,7 +156,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		switch {
 		case looked(e, name):
 			if q.record.Asked && t.action && !read && !a.rule.Optional {
-				out.failures = append(out.failures, failOf(e, ReasonNotRead, "%s is %s on record, and the model that asked had not read it: read it, then ask again", name, show(name, values[0])))
+				out.failures = append(out.failures, failOf(e, ReasonNotRead, "%s is %s on record, and the model that asked had not read it: read it, then ask again", name, show(name, values[0])).about(name))
 			}
 		case len(values) > 0 && !t.action: // it was only given; it has to hold
 		case a.rule.Optional:

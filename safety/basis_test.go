@@ -247,7 +247,7 @@ func said(t *testing.T, r safety.Report, want ...string) {
 	t.Helper()
 	var got []string
 	for _, f := range r.Failures() {
-		got = append(got, f.Reason+": "+f.Detail)
+		got = append(got, strings.TrimSuffix(f.Reason+": "+f.Detail+"; "+f.Remedy, "; "))
 	}
 	for _, a := range r.Alerts() {
 		got = append(got, a.Before+" -> "+a.After+": "+a.Recommendation)

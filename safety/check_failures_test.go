@@ -392,11 +392,11 @@ func TestTold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason, detail, want string
 	}{
-		"an error":         {safety.ReasonError, "GET http://ads.internal/x: status 500", "its checker returned an error, which the record has"},
+		"an error":         {safety.ReasonError, "GET http://ads.internal/x: status 500", "its checker returned an error"},
 		"a panic":          {safety.ReasonPanic, "/srv/app", "its checker broke down"},
 		"a timeout":        {safety.ReasonTimeout, "dial ads.internal", "its source gave no answer in time"},
-		"a source":         {safety.ReasonSourceDown, "lookup ads.internal", "its source is away"},
-		"another process":  {safety.ReasonNeedsAgent, "/srv", "only the process of the agent can ask for it"},
+		"a source":         {safety.ReasonSourceDown, "lookup ads.internal", "its source is down"},
+		"another process":  {safety.ReasonNeedsAgent, "/srv", "only the process of the agent can check it"},
 		"the record":       {safety.ReasonStore, "open /var/lib/j.db", "the record could not be read"},
 		"the clock":        {safety.ReasonClock, "ntp.internal", "the clock cannot be trusted"},
 		"the caller":       {safety.ReasonCanceled, "peer 10.0.0.1", "the run ended before the check did"},

@@ -67,6 +67,9 @@ func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, 
 	}
 }
 
+// notSeen stands for the value of what no result showed.
+const notSeen = "not seen"
+
 // notThere stands for the value of an attribute that may be missing, and was.
 const notThere = "not there"
 
@@ -93,7 +96,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		case !now.IsZero():
 			compared += x.compareOne(e, a, now, rests.acted)
 		case !a.rule.Optional && !gone: // what does not exist has no attributes
-			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s", a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")))
+			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s", a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")).about(a.name))
 		}
 	}
 	for _, name := range [...]string{availability, Exists} {
@@ -107,7 +110,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		}
 		compared++
 		if isFalse(name, now) {
-			before := "not seen"
+			before := notSeen
 			if name == Exists && shown(e) {
 				before = "true"
 			}

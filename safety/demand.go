@@ -79,8 +79,10 @@ func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a 
 	}
 	for _, v := range a.values {
 		if !d.met(v) {
-			d.failures = append(d.failures, failOf(e, ReasonConditionUnmet,
-				"%s is %s on record, and has to be %s: plan with one that meets that, or read it again, then ask again", a.name, show(a.name, v), d.phrase))
+			f := failOf(e, ReasonConditionUnmet,
+				"%s is %s on record, and has to be %s: plan with one that meets that, or read it again, then ask again", a.name, show(a.name, v), d.phrase).about(a.name)
+			f.Read, f.Need = show(a.name, v), d.phrase
+			d.failures = append(d.failures, f)
 		}
 	}
 	return d
@@ -162,7 +164,7 @@ func selected(document any, start string, c condition) ([]any, error) {
 // unread is the failure of an entity that lacks a reading of an attribute with a condition. It
 // is never waived: without a value nothing tells the kind that the condition is about.
 func (q *inquiry) unread(e entity.Canonical, name string) Failure {
-	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e, name))
+	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e, name)).about(name)
 }
 
 // needs returns what the conditions of the policy come to for the entities of a request,

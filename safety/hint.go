@@ -55,7 +55,7 @@ const (
 // Hint returns the request as a text that stands alone in any client, in one line of at most 1,600
 // bytes:
 //
-//	deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free [at least 8] (2 min old).
+//	deploy v1.9.0 to eu-west. Rests on Version v1.9.0: passed, Cluster eu-west: 64 free (8 needed) (2 min old).
 //
 // own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
@@ -64,7 +64,7 @@ const (
 //   - "The same call": that an equal call of the session ran, and when; and that the agent was not told.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
 //   - "Rests on": up to five things: the shown keys of the state, and entities that results showed. Those that the action names come
-//     first. A condition stands in brackets behind its value. An age stands behind an entity
+//     first. A condition stands behind its value. An age stands behind an entity
 //     from one minute on.
 //   - "Planned cost:": what the plan costs and may cost, where both are known.
 //   - "Not seen:": entities that no result showed, that the record is incomplete, and how much of the
@@ -144,34 +144,35 @@ func (a Approval) rank(e entity.Canonical) int {
 	return 1
 }
 
-// entityHint names an entity with the values that were read: "Cluster eu-west 64 free (2 min old)".
+// entityHint names an entity with the values that were read: "Cluster eu-west: 64 free (8 needed); state up (2 min old)".
 func (a Approval) entityHint(e entity.Canonical) string {
-	text, sep := word(e.Type)+" "+word(e.Value), " "
+	text, sep := word(e.Type)+" "+word(e.Value), ": "
 	of, isSet := entity.ElementOf(e.Type)
 	if isSet {
-		text = word(of) + " in " + word(e.Value) + ":"
+		text, sep = word(of)+" in "+word(e.Value)+":", " "
 	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Attributes)), func(name string) bool {
+		values, _ := readings(e, name)
+		return len(values) == 0
+	})
 	var seen time.Time // the oldest of what is shown
-	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-		if values, _ := readings(e, name); len(values) == 0 {
-			continue
-		}
+	for _, name := range names {
 		if at := e.AttributeSeenAt[name]; seen.IsZero() || at.Before(seen) {
 			seen = at
 		}
-		said := attributeHint(name, e.Attributes[name])
+		said := attributeHint(name, e.Attributes[name], len(names) == 1)
 		if isSet {
 			said = setHint("only ", "", "none", e.Attributes[name].Elements())
 		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
-			said = strings.TrimSpace(said + " [" + clause(need.Condition) + "]")
+			said = strings.TrimSpace(said + " (" + clause(needWords(need.Condition)) + ")")
 		}
 		switch {
 		case said == "":
 		case len(text)+len(sep)+len(said) > maxEntityHint:
 			text, sep = strings.TrimSuffix(text, " …")+" …", " "
 		default:
-			text, sep = text+sep+said, " and "
+			text, sep = text+sep+said, "; "
 		}
 	}
 	if age := a.RequestedAt.Sub(seen); age >= time.Minute {
@@ -180,9 +181,10 @@ func (a Approval) entityHint(e entity.Canonical) string {
 	return text
 }
 
-// attributeHint writes an attribute as people do: "passed", "unavailable", "not ready", "64 free",
-// "price $40,000". It returns "" for [Exists] if that is true.
-func attributeHint(name string, v entity.Value) string {
+// attributeHint writes an attribute as people do: "supplier PharmaDirect", "unavailable", "not ready", "64 free",
+// "50 in stock", "price $40,000". alone says that it is the only one, so that a text needs no name. It returns "" for
+// [Exists] if that is true.
+func attributeHint(name string, v entity.Value, alone bool) string {
 	is, isBool := v.AsBool()
 	switch {
 	case name == Exists && is:
@@ -197,12 +199,22 @@ func attributeHint(name string, v entity.Value) string {
 		return "not " + word(name)
 	case v.Kind() == entity.KindSet:
 		return setHint(word(name)+" [", "]", "no "+word(name), v.Elements())
-	case v.Kind() == entity.KindText:
+	case v.Kind() == entity.KindText && (alone || v.String() == ""):
 		return word(v.String())
+	case v.Kind() == entity.KindText:
+		return word(name) + " " + word(v.String())
 	case v.Kind() == entity.KindNumber:
-		return word(v.String()) + " " + word(name)
+		return word(v.String()) + " " + unit(word(name))
 	}
 	return word(name) + " " + text.Clip(v.String(), maxWord)
+}
+
+// unit is the name of a number behind it: "50 in stock", "64 free".
+func unit(name string) string {
+	if name == "stock" {
+		return "in stock"
+	}
+	return name
 }
 
 // setHint names as many elements of a set as there is room for, between begin and end: "only INC-1",
@@ -269,7 +281,7 @@ func (a Approval) notMetHint() string {
 	for _, e := range a.Entities {
 		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
 			if need := a.Needs[e.Key][name]; need.Problem != "" {
-				items = append(items, word(name)+" of "+word(e.Type)+" "+word(e.Value)+" "+clause(need.Condition))
+				items = append(items, word(name)+" of "+word(e.Type)+" "+word(e.Value)+": "+clause(needWords(need.Condition)))
 			}
 		}
 	}

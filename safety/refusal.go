@@ -79,7 +79,7 @@ func (r *Refusal) Map() map[string]any {
 		"status":  "blocked",
 		"reason":  code,
 		"message": cmp.Or(r.Message, defaultMessage),
-		"next":    cmp.Or(r.Next, next(code, r.Last)),
+		"next":    cmp.Or(r.Next, next(code, r.Last, r.Report.failures)),
 	}
 	for key, value := range map[string]string{"tool": r.Tool, "approval_id": r.ApprovalID} {
 		if value != "" {
@@ -94,7 +94,7 @@ func (r *Refusal) Map() map[string]any {
 	for _, f := range first(r.Report.Failures(), "failures", omitted) {
 		f = f.Told()
 		failures = append(failures, map[string]any{
-			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.Detail,
+			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.said(),
 		})
 	}
 	told, cut := r.Report.Told()
@@ -169,8 +169,8 @@ func alertList(alerts []Alert) []any {
 
 const defaultMessage = "The call was not carried out."
 
-// next tells the maker of the refused call how to go on. last is as in [Refusal].
-func next(code string, last bool) string {
+// next tells the maker of the refused call how to go on. last is as in [Refusal], failures are those of its check.
+func next(code string, last bool, failures []Failure) string {
 	if last {
 		code = CodeAskedTooOften
 	}
@@ -194,10 +194,22 @@ func next(code string, last bool) string {
 	case CodeRejected:
 		return "Do not repeat this call: a person rejected it. Ask what should be different before you plan again, and ask for approval of the new plan."
 	case CodeCheckFailed:
-		return "Do not repeat this call as it is. It could not be shown that nothing has changed; the failures say why. If something has to be looked up, do so, and then make the same call again: a person is asked again. Else report them: the approval stays open, and when the cause is gone the person can approve again. Or plan again with data that can be checked, and ask for approval of the new plan."
+		return "Do not repeat this call as it is. " + nextFailed(failures) + " Or plan again with data that can be checked, and ask for approval of the new plan."
 	default:
 		return "Do not repeat this call as it is. Nothing was carried out under this approval just now. Plan again from present data and ask for a new approval."
 	}
+}
+
+// nextFailed tells what to do after a check that failed: wait only where time can heal all of it.
+func nextFailed(failures []Failure) string {
+	hopeless := func(f Failure) bool { return causes[f.Reason].hopeless }
+	switch {
+	case slices.ContainsFunc(failures, hopeless):
+		return "No later check of this request can pass; the failures say why. Look up what was not read, or plan with what meets the conditions, and then make the call again: a person is asked again."
+	case slices.ContainsFunc(failures, func(f Failure) bool { return !f.heals() }):
+		return "It could not be shown that nothing has changed; the failures say why. Report them: whoever runs the agent has to correct their cause, and the approval stays open."
+	}
+	return "It could not be shown that nothing has changed; the failures say why. Report them: the approval stays open, and when the cause is gone the person can approve again."
 }
 
 // refuse makes a refusal about a call.

@@ -296,7 +296,7 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 				}
 			}
 			for _, f := range r.Failures() {
-				if got := f.Detail; f.Entity == "other" && (test.want == "" && strings.Contains(got, named) || test.want != "" && !strings.HasSuffix(got, "; "+test.want)) {
+				if got := f.String(); f.Entity == "other" && (test.want == "" && strings.Contains(got, named) || test.want != "" && !strings.HasSuffix(got, "; "+test.want)) {
 					t.Errorf("the failure says %q, want %q at the end", got, test.want)
 				}
 			}
@@ -349,8 +349,8 @@ func TestRemedyIsNotCutOff(t *testing.T) {
 	for _, f := range b.check().Failures() {
 		if f.Entity == strange.Value {
 			found++
-			if !strings.HasSuffix(f.Detail, end) || len(f.Detail) > 500 || !utf8.ValidString(f.Detail) || strings.ContainsRune(f.Detail, '\n') {
-				t.Errorf("%d bytes: %q", len(f.Detail), f.Detail)
+			if !strings.HasSuffix(f.Remedy, end) || len(f.Remedy) > 500 || !utf8.ValidString(f.Remedy) || strings.ContainsRune(f.Remedy, '\n') {
+				t.Errorf("%d bytes: %q", len(f.Remedy), f.Remedy)
 			}
 		}
 	}

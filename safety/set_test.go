@@ -49,7 +49,7 @@ func listed(types ...string) func(*safety.GuardConfig) {
 func TestHintOfSets(t *testing.T) {
 	many := []string{"a", "b", "c", "d", "e", "f", "g"}
 	got := complete(setOf("incidents"), setOf("pages(n: 1)", many...), seenAgo(0, "Version", "v1", values{"result": entity.Text("passed")})).Hint("deploy")
-	want := `deploy. Rests on Version v1 passed, Incident in incidents: none, Incident in "pages(n: 1)": only a, b, c, d, e, and 2 more.`
+	want := `deploy. Rests on Version v1: passed, Incident in incidents: none, Incident in "pages(n: 1)": only a, b, c, d, e, and 2 more.`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -14,24 +14,11 @@ var address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+|\b(?:\d{1
 // moment matches what only looks like a host with a port: a time of day, behind its date or before its zone.
 var moment = regexp.MustCompile(`(?i)^(?:\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d|(?:UTC|GMT)-(?:0\d|1[0-2]):[0-5]\d)$`)
 
-// toldReasons say in fixed words what failed where the detail is the error of a checker, of the store
-// or of the clock. Such an error may name hosts, files and queries.
-var toldReasons = map[string]string{
-	ReasonError:      "its checker returned an error, which the record has",
-	ReasonPanic:      "its checker broke down",
-	ReasonTimeout:    "its source gave no answer in time",
-	ReasonSourceDown: "its source is away",
-	ReasonNeedsAgent: "only the process of the agent can ask for it",
-	ReasonStore:      "the record could not be read",
-	ReasonClock:      "the clock cannot be trusted",
-	ReasonCanceled:   "the run ended before the check did",
-}
-
 // Told returns the failure as a model, or a person without rights, may read it: without the addresses
 // of services and the errors of programs.
 func (f Failure) Told() Failure {
-	if text, fixed := toldReasons[f.Reason]; fixed {
-		f.Detail = text
+	if c := causes[f.Reason]; c.secret {
+		f.Detail = c.words
 		return f
 	}
 	f.Detail = oneLine(address.ReplaceAllStringFunc(f.Detail, func(s string) string {

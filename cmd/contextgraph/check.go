@@ -123,13 +123,13 @@ func (a *app) checkNow(ctx context.Context, cfg config.Config, src opened, key r
 }
 
 func (r *checked) exitCode() int {
-	switch r.Finding() {
-	case inspect.Unchanged:
-		return exitOK
-	case inspect.Changed:
+	switch status := r.Status(); {
+	case status == inspect.StatusDrift:
 		return exitChanged
-	case inspect.Over:
+	case r.Over():
 		return exitOver
+	case status == inspect.StatusSafe:
+		return exitOK
 	}
 	return exitCheckFailed
 }

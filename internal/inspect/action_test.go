@@ -122,7 +122,7 @@ func TestRefusalsHaveWords(t *testing.T) {
 	}
 }
 
-// The riskiest request comes first, then the oldest.
+// The riskiest request comes first, then the oldest; one that no yes can let run is the last.
 func TestInbox(t *testing.T) {
 	of := func(id, verdict string, asked int) *inspect.Session {
 		s := newScript(t)
@@ -145,12 +145,13 @@ func TestInbox(t *testing.T) {
 	items := inspect.Inbox(sessions)
 	var got []string
 	for _, it := range items {
-		got = append(got, it.Session.ID+":"+it.Known)
+		got = append(got, it.Session.ID+":"+string(it.Known))
 	}
-	if want := "changed:changed unproven:unproven old: young: unchanged:unchanged"; strings.Join(got, " ") != want {
+	if want := "unproven:check_failed old: young: unchanged:safe changed:drift"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	if it := items[0]; it.Tool != "buy" || it.Title != "Buy ads" || it.ApprovalID != "a-1" || it.ConfirmationID != "q1" || !it.Enforced || it.KnownAt.IsZero() || strings.Join(it.Changes, "") != "Product Strava price: $40,000 → $52,000" {
+	if it := items[4]; it.Tool != "buy" || it.Title != "Buy ads" || it.ApprovalID != "a-1" || it.ConfirmationID != "q1" || !it.Enforced || it.KnownAt.IsZero() || it.Findings[0].Text != "price of Product Strava: $40,000 → $52,000" ||
+		!strings.Contains(it.Hopeless, "$40,000 → $52,000): a yes now would block it for good") || strings.Join(it.Can, " ") != "approve reject check" {
 		t.Errorf("item %+v", it)
 	}
 	if data, err := json.Marshal(inspect.Inbox(nil)); err != nil || string(data) != "[]" {

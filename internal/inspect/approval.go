@@ -28,6 +28,12 @@ type Approval struct {
 	Status Status `json:"status"`
 	// Action says in a sentence what a yes lets happen, or what came of it.
 	Action string `json:"action"`
+	// Findings are what the last check found, see [safety.Finding]; none if nobody has checked.
+	Findings []safety.Finding `json:"findings"`
+	// Can is what can be done about it now: "approve", "reject", "override", "resolve", "check". The gate
+	// decides who may. Hopeless says why no yes to an open request can work; "" if one can.
+	Can      []string `json:"can"`
+	Hopeless string   `json:"hopeless,omitempty"`
 	// Explanation has the meaning of the status and the next step, in a sentence or two.
 	Explanation string `json:"explanation"`
 	// State is the state in the ledger (safety.ApprovalState); empty where only rows are known.
@@ -172,6 +178,8 @@ type Check struct {
 	Warnings      []safety.Alert   `json:"warnings"`
 	Failures      []safety.Failure `json:"failures"`
 	Costs         []safety.Cost    `json:"costs"`
+	// Findings are the alerts, the warnings and the failures as one list.
+	Findings []safety.Finding `json:"findings"`
 }
 
 // Execution is the run of an approved call.

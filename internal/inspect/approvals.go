@@ -104,6 +104,7 @@ type payload struct {
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
+		Hopeless  string        `json:"hopeless"`
 		Unread    []string      `json:"not_checked"`
 		Warnings  []string      `json:"warnings"`
 		Notes     []string      `json:"notes"`
@@ -144,6 +145,9 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.RequestedAt = at
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
+	if seen.Hopeless != "" {
+		q.Hopeless = noCheckPasses + sentence(seen.Hopeless)
+	}
 	q.Costs, q.Notes, q.NotChecked = seen.Costs, seen.Notes, seen.Unread
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference

@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -53,7 +54,7 @@ func (c *reported) fill(k *Check) {
 	}
 	k.Entities = []Rested{}
 	k.Alerts, k.Warnings, k.Failures = present(c.Alerts), present(c.Warnings), present(c.Failures)
-	k.Costs = present(c.Costs)
+	k.Costs, k.Findings = present(c.Costs), safety.Findings(slices.Concat(c.Alerts, c.Warnings), c.Failures)
 	why := c.reasons()
 	for _, e := range c.Entities {
 		r := Rested{

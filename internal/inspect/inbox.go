@@ -7,11 +7,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // maxWaiting bounds the sessions with open requests that an inbox reads.
@@ -38,18 +38,20 @@ type Item struct {
 	Enforced       bool      `json:"enforced"`
 	RequestedAt    time.Time `json:"requested_at"`
 	ExpiresAt      time.Time `json:"expires_at,omitzero"`
-	// Known is the last known state of the world: "unchanged", "changed" or "unproven", and "" if
-	// nobody has checked. KnownAt is the time of that check, Changes are the changes in words.
-	Known     string    `json:"known"`
-	KnownAt   time.Time `json:"known_at,omitzero"`
-	Changes   []string  `json:"changes"`
-	Approvers int       `json:"approvers"`
-	Consents  []string  `json:"consents"`
-	Warnings  []string  `json:"warnings"`
+	// Known is the verdict of the last check: "safe", "drift" or "check_failed", and "" if nobody has checked. KnownAt
+	// is its time. Findings, Can and Hopeless are as in [Approval].
+	Known     Status           `json:"known"`
+	KnownAt   time.Time        `json:"known_at,omitzero"`
+	Findings  []safety.Finding `json:"findings"`
+	Can       []string         `json:"can"`
+	Hopeless  string           `json:"hopeless,omitempty"`
+	Approvers int              `json:"approvers"`
+	Consents  []string         `json:"consents"`
+	Warnings  []string         `json:"warnings"`
 }
 
-// Inbox returns the open requests of sessions, the riskiest first, then the oldest. A changed world
-// is the greatest risk, then one that could not be checked, then one that nobody has checked.
+// Inbox returns the open requests of sessions: those that a yes can let run before the hopeless ones, the riskiest first,
+// then the oldest. A check that failed is the greatest risk, then none.
 func Inbox(sessions []*Session) []Item {
 	items := []Item{}
 	for _, s := range sessions {
@@ -59,9 +61,9 @@ func Inbox(sessions []*Session) []Item {
 			}
 		}
 	}
-	risk := []string{Changed.String(), Unproven.String(), "", Unchanged.String()}
+	risk := []Status{StatusDrift, StatusCheckFailed, "", StatusSafe}
 	slices.SortStableFunc(items, func(a, b Item) int {
-		return cmp.Or(slices.Index(risk, a.Known)-slices.Index(risk, b.Known), a.RequestedAt.Compare(b.RequestedAt), cmp.Compare(a.ApprovalID, b.ApprovalID))
+		return cmp.Or(cmp.Compare(min(len(a.Hopeless), 1), min(len(b.Hopeless), 1)), slices.Index(risk, a.Known)-slices.Index(risk, b.Known), a.RequestedAt.Compare(b.RequestedAt), cmp.Compare(a.ApprovalID, b.ApprovalID))
 	})
 	return items
 }
@@ -70,14 +72,10 @@ func itemOf(title string, a *Approval) Item {
 	it := Item{
 		Session: a.Session, Title: title, ApprovalID: a.ID, ConfirmationID: a.ConfirmationID, Kind: a.Kind, Tool: a.Tool, Agent: a.Agent,
 		Action: a.Action, Status: a.Status, Enforced: a.Enforced, RequestedAt: a.RequestedAt, ExpiresAt: a.ExpiresAt,
-		Changes: []string{}, Approvers: a.Approvers, Consents: a.Consents, Warnings: a.Warnings,
+		Findings: a.Findings, Can: a.Can, Hopeless: a.Hopeless, Known: a.lastVerdict(), Approvers: a.Approvers, Consents: a.Consents, Warnings: a.Warnings,
 	}
 	if n := len(a.Checks); n > 0 {
-		last := &a.Checks[n-1]
-		it.Known, it.KnownAt = findingOf(last.Verdict).String(), last.At
-		for _, l := range last.Alerts {
-			it.Changes = append(it.Changes, fmt.Sprintf("%s %s %s: %s → %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After))
-		}
+		it.KnownAt = a.Checks[n-1].At
 	}
 	return it
 }

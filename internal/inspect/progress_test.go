@@ -125,19 +125,19 @@ func TestChecked(t *testing.T) {
 	for _, tt := range []struct {
 		verdict, outcome string
 		needs            map[string]string
-		want             inspect.Finding
+		want             inspect.Status
 		says             string
 	}{
-		{"safe", "unchanged", nil, inspect.Unchanged, "nothing changed. The gate checks once more"},
-		{"safe", "skipped", nil, inspect.Unchanged, "1 optional ones could not be checked"},
-		{"drift", "changed", nil, inspect.Changed, "would be blocked for good"},
-		{"check_failed", "failed", nil, inspect.Unproven, "without proof nothing is safe."},
-		{"check_failed", "failed", map[string]string{"Product": "why"}, inspect.Unproven, "What needs the agent"},
-		{"approved", "unchanged", nil, inspect.Unproven, "without proof nothing is safe."},
+		{"safe", "unchanged", nil, inspect.StatusSafe, "nothing changed. The gate checks once more"},
+		{"safe", "skipped", nil, inspect.StatusSafe, "1 optional ones could not be checked"},
+		{"drift", "changed", nil, inspect.StatusDrift, "would be blocked for good"},
+		{"check_failed", "failed", nil, inspect.StatusCheckFailed, "without proof nothing is safe."},
+		{"check_failed", "failed", map[string]string{"Product": "why"}, inspect.StatusCheckFailed, "What needs the agent"},
+		{"approved", "unchanged", nil, inspect.StatusCheckFailed, "without proof nothing is safe."},
 	} {
 		c, err := inspect.NewChecked(report(tt.verdict, tt.outcome), tt.needs)
-		if err != nil || c.Finding != tt.want || !contains(c.Explanation, tt.says) {
-			t.Errorf("%s: %v, %v %q, want %v %q", tt.verdict, err, c.Finding, c.Explanation, tt.want, tt.says)
+		if err != nil || c.Verdict != tt.want || !contains(c.Explanation, tt.says) {
+			t.Errorf("%s: %v, %v %q, want %v %q", tt.verdict, err, c.Verdict, c.Explanation, tt.want, tt.says)
 		}
 		a := newScript(t).asks().see(at(60)).Approvals[0]
 		c.AddTo(&a)
@@ -151,8 +151,8 @@ func TestChecked(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "null", "[]", `{"verdict":""}`, `{"verdict":1}`} {
-		if c, err := inspect.NewChecked([]byte(bad), nil); err == nil || c.Finding != inspect.Unproven {
-			t.Errorf("the report %q is %v, %v", bad, c.Finding, err)
+		if c, err := inspect.NewChecked([]byte(bad), nil); err == nil || c.Verdict != "" {
+			t.Errorf("the report %q is %v, %v", bad, c.Verdict, err)
 		}
 	}
 }

@@ -24,83 +24,25 @@ type Recheck struct {
 	NeedsAgent map[string]string
 }
 
-// Finding is the end of a recheck.
-type Finding int
-
-// The findings.
-const (
-	// Unproven: it could not be shown that nothing changed.
-	Unproven Finding = iota
-	// Unchanged: everything that is required was checked, and nothing changed.
-	Unchanged
-	// Changed: something changed, or the request was blocked because of that.
-	Changed
-	// Over: the request has ended, whatever the world is like.
-	Over
-)
-
-// String returns the name of the finding in one word.
-func (f Finding) String() string {
-	switch f {
-	case Unchanged:
-		return "unchanged"
-	case Changed:
-		return "changed"
-	case Over:
-		return "over"
-	}
-	return "unproven"
-}
-
-// MarshalText encodes the name of the finding.
-func (f Finding) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
-
-// findingOf returns the finding that a verdict is, of a request that is open.
-func findingOf(verdict string) Finding {
-	switch verdict {
-	case verdictSafe:
-		return Unchanged
-	case verdictDrift:
-		return Changed
-	}
-	return Unproven
-}
-
-// Finding returns what the recheck came to.
-func (r *Recheck) Finding() Finding {
-	switch {
-	case !r.Over():
-		return findingOf(r.Report.Verdict().String())
-	case r.Approval.State == safety.StateBlocked:
-		return Changed
-	}
-	return Over
-}
-
 // Over reports whether the request can lead to nothing any more. The ledger has one open that
 // expired, or that was only observed and has run.
 func (r *Recheck) Over() bool {
 	return r.Request != nil && (!r.Request.Status.Open() || !r.Approval.State.Open())
 }
 
-// Status is the finding in one word: the status of the request if it has ended.
+// Status is what the recheck came to, as the status that it speaks for: that of the request if it has ended.
 func (r *Recheck) Status() Status {
-	switch r.Finding() {
-	case Unchanged:
-		return StatusSafe
-	case Changed:
-		return StatusDrift
-	case Over:
+	if r.Over() {
 		return r.Request.Status
 	}
-	return StatusCheckFailed
+	return statusOfVerdict(r.Report.Verdict().String())
 }
 
-// Explanation says what the finding means.
+// Explanation says what the status means.
 func (r *Recheck) Explanation() string {
 	switch {
 	case !r.Over():
-		return explained(r.Finding(), r.skipped(), len(r.NeedsAgent))
+		return explained(r.Status(), r.skipped(), len(r.NeedsAgent))
 	case r.Approval.State == safety.StatePermitted && r.Request.Status == StatusSafe:
 		return "It was approved, and a permit for one run was handed out: nothing is left to approve."
 	}
@@ -118,15 +60,15 @@ func (r *Recheck) skipped() int {
 	return n
 }
 
-// explained says what a finding about an open request means. skipped counts the optional entities
+// explained says what a verdict about an open request means. skipped counts the optional entities
 // that were not checked, agent the types that only the process of the agent can check.
-func explained(f Finding, skipped, agent int) string {
+func explained(verdict Status, skipped, agent int) string {
 	switch {
-	case f == Unchanged && skipped > 0:
+	case verdict == StatusSafe && skipped > 0:
 		return fmt.Sprintf("Everything that the policy requires was checked, and nothing changed; %d optional ones could not be checked. The gate checks once more before anything runs.", skipped)
-	case f == Unchanged:
+	case verdict == StatusSafe:
 		return "Everything that was to be checked was checked, and nothing changed. The gate checks once more before anything runs."
-	case f == Changed:
+	case verdict == StatusDrift:
 		return "The world changed since it was seen. An approval now would be blocked for good: ask for a new plan."
 	case agent > 0:
 		return "It could not be shown that nothing changed, and without proof nothing is safe. What needs the agent is checked when the request is answered, or by Instance.Check in its process."
@@ -136,9 +78,10 @@ func explained(f Finding, skipped, agent int) string {
 
 // Checked is a check of an open request that was made now, as the page shows it. It permits nothing.
 type Checked struct {
-	Finding     Finding `json:"finding"`
-	Explanation string  `json:"explanation"`
-	Check       Check   `json:"check"`
+	// Verdict is the verdict as a status.
+	Verdict     Status `json:"verdict"`
+	Explanation string `json:"explanation"`
+	Check       Check  `json:"check"`
 	// NeedsAgent are the types of entities that only the process of the agent can check, each
 	// with the reason.
 	NeedsAgent map[string]string `json:"needs_agent"`
@@ -150,7 +93,7 @@ func NewChecked(report []byte, needsAgent map[string]string) (Checked, error) {
 	if err := json.Unmarshal(report, &r); err != nil || r.Verdict == "" {
 		return Checked{}, errors.Join(errors.New("the check has no report that can be read"), err)
 	}
-	c := Checked{Finding: findingOf(r.Verdict), Check: Check{Stage: stageCheck, Row: -1}, NeedsAgent: needsAgent}
+	c := Checked{Verdict: statusOfVerdict(r.Verdict), Check: Check{Stage: stageCheck, Row: -1}, NeedsAgent: needsAgent}
 	r.fill(&c.Check)
 	skipped := 0
 	for _, e := range c.Check.Entities {
@@ -158,7 +101,7 @@ func NewChecked(report []byte, needsAgent map[string]string) (Checked, error) {
 			skipped++
 		}
 	}
-	c.Explanation = explained(c.Finding, skipped, len(needsAgent))
+	c.Explanation = explained(c.Verdict, skipped, len(needsAgent))
 	return c, nil
 }
 
@@ -168,5 +111,6 @@ func (c *Checked) AddTo(a *Approval) {
 		a.Checks = append(a.Checks, c.Check)
 		a.Progress = append(a.Progress, c.Check.progress())
 		a.rest()
+		a.found()
 	}
 }

@@ -42,6 +42,7 @@ func (q *request) settle(now time.Time) {
 		q.WaitedMS = max(0, until.Sub(q.RequestedAt).Milliseconds())
 	}
 	q.rest()
+	q.found()
 	q.Action, q.Explanation, q.MayApprove, q.Progress = q.action(), q.explanation(), q.mayApprove(), q.progress()
 	q.Warnings, q.Answers, q.Checks, q.Why, q.Consents = present(q.Warnings), present(q.Answers), present(q.Checks), present(q.Why), present(q.Consents)
 }

@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{name: "changed", body: askCheck, status: http.StatusOK, want: `"finding":"changed"`},
+		{name: "changed", body: askCheck, status: http.StatusOK, want: `"verdict":"drift"`},
 		{name: "read only", body: askCheck, check: nil, status: http.StatusForbidden, want: "cannot check"},
 		{name: "another page", body: askCheck, change: func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, status: http.StatusForbidden, want: "another page"},
 		{name: "a form", body: askCheck, change: func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, status: http.StatusUnsupportedMediaType, want: "application/json"},
@@ -117,7 +117,7 @@ func TestCheckIsRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if _, body := get(t, s, "/api/inbox"); !strings.Contains(body, `"known":"changed"`) || !strings.Contains(body, "it price: 1 → 2") || strings.Count(body, "approval_id") != 1 {
+	if _, body := get(t, s, "/api/inbox"); !strings.Contains(body, `"known":"drift"`) || !strings.Contains(body, "price of Product it: 1 → 2") || strings.Count(body, "approval_id") != 1 {
 		t.Errorf("inbox %s", body)
 	}
 	if _, body := get(t, s, "/api/session?app=shop&user=alice&id=s-1"); !strings.Contains(body, `"stage":"check"`) || !strings.Contains(body, `"status":"pending"`) {

@@ -32,21 +32,21 @@ func TestCheckHandler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(want inspect.Finding) inspect.Checked {
+	check := func(want inspect.Status) inspect.Checked {
 		t.Helper()
 		report, needs, err := checker.Check(t.Context(), cgtest.Key("s"), asked.ID)
 		if err != nil || len(needs) > 0 {
 			t.Fatalf("error %v, needs %v", err, needs)
 		}
 		found, err := inspect.NewChecked(report, needs)
-		if err != nil || found.Finding != want {
-			t.Fatalf("finding %v, %v, want %v", found.Finding, err, want)
+		if err != nil || found.Verdict != want {
+			t.Fatalf("finding %v, %v, want %v", found.Verdict, err, want)
 		}
 		return found
 	}
-	check(inspect.Unchanged)
+	check(inspect.StatusSafe)
 	h.Shop.Set("$52,000", true)
-	found := check(inspect.Changed)
+	found := check(inspect.StatusDrift)
 	if len(found.Check.Alerts) != 1 || found.Check.Alerts[0].After != "$52,000" {
 		t.Errorf("alerts %+v", found.Check.Alerts)
 	}

@@ -88,7 +88,7 @@ func TestHostileInbox(t *testing.T) {
 		for i, s := range corpus {
 			items = append(items, m{
 				"session": m{"app": s, "user": s, "id": s}, "title": s, "approval_id": s, "confirmation_id": s, "tool": s, "action": s, "kind": []string{"confirmation", s}[i%2], "agent": s, "status": "pending",
-				"enforced": i%3 == 0, "requested_at": "2026-01-01T00:00:00Z", "expires_at": s, "known": []string{"changed", "", s}[i%3], "known_at": s, "changes": []string{s, s}, "approvers": 2, "consents": []string{s}, "warnings": []string{s},
+				"enforced": i%3 == 0, "requested_at": "2026-01-01T00:00:00Z", "expires_at": s, "known": []string{"drift", "", s}[i%3], "known_at": s, "findings": []map[string]any{{"text": s, "effect": s, "reason": s}}, "can": []string{s}, "hopeless": s, "approvers": 2, "consents": []string{s}, "warnings": []string{s},
 			})
 		}
 		data["inbox"] = items

@@ -132,6 +132,9 @@
  * @property {string} span
  * @property {Status} status
  * @property {string} explanation
+ * @property {Finding[]} findings of the last check
+ * @property {("approve"|"reject"|"override"|"resolve"|"check")[]} can what can be done about it now
+ * @property {string} [hopeless] why no yes can work
  * @property {string} [state]
  * @property {boolean} enforced
  * @property {string} [action] what happens on a yes, in a sentence
@@ -234,6 +237,10 @@
  * @property {Alert[]} warnings
  * @property {Failure[]} failures
  * @property {Cost[]} costs
+ * @property {Finding[]} findings the alerts, the warnings and the failures as one list
+ *
+ * One thing that a check found: text says it in a phrase.
+ * @typedef {{type?: string, value?: string, attribute?: string, read?: string, now?: string, need?: string, reason: string, effect: "block"|"warn"|"fail", text: string, remedy?: string, hopeless?: boolean}} Finding
  *
  * @typedef {object} Alert
  * @property {string} entity_type
@@ -282,16 +289,18 @@
  * @property {boolean} enforced
  * @property {string} requested_at
  * @property {string} [expires_at]
- * @property {""|"unchanged"|"changed"|"unproven"} known
+ * @property {""|"safe"|"drift"|"check_failed"} known the verdict of the last check
  * @property {string} [known_at]
- * @property {string[]} changes
+ * @property {Finding[]} findings
+ * @property {string[]} can
+ * @property {string} [hopeless]
  * @property {number} approvers
  * @property {string[]} consents
  * @property {string[]} warnings
  *
  * The answer of the server to “check now”.
- * @typedef {object} Finding
- * @property {"unchanged"|"changed"|"unproven"|"over"} finding
+ * @typedef {object} Found
+ * @property {"safe"|"drift"|"check_failed"} verdict
  * @property {string} explanation
  * @property {Check|null} check
  * @property {Record<string, string>} needs_agent by the type of entity, why only the agent can ask

@@ -84,7 +84,7 @@ function wholeSession(s) {
     lists(e, "sources", "evaluated");
   }
   for (const a of s.approvals) {
-    lists(a, "warnings", "entities", "answers", "checks", "why", "costs", "consents", "progress");
+    lists(a, "warnings", "entities", "answers", "checks", "why", "costs", "consents", "progress", "findings", "can");
     for (const w of a.why) lists(w, "path");
     a.checks.forEach(wholeCheck);
   }
@@ -113,13 +113,13 @@ function fillRow(s, i, payload) {
 
 /** wholeCheck has every list. @param {Check} c */
 function wholeCheck(c) {
-  lists(c, "entities", "alerts", "warnings", "failures", "costs");
+  lists(c, "entities", "alerts", "warnings", "failures", "costs", "findings");
   return c;
 }
 
 /** wholeItem has every list. @param {InboxItem} i */
 function wholeItem(i) {
-  lists(i, "changes", "consents", "warnings");
+  lists(i, "findings", "can", "consents", "warnings");
   return i;
 }
 
@@ -173,7 +173,7 @@ class StaticData {
     return (this.page.inbox || []).map(wholeItem);
   }
 
-  /** @param {SessionKey} _s @param {string} _id @returns {Promise<Finding>} */
+  /** @param {SessionKey} _s @param {string} _id @returns {Promise<Found>} */
   async check(_s, _id) {
     throw new Error("This page is a file and asks nobody. Use “contextgraph check”, or “contextgraph serve”.");
   }
@@ -265,7 +265,7 @@ class LiveData {
     return readAnswer(await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) }));
   }
 
-  /** check asks the world now. It changes nothing. @param {SessionKey} s @param {string} id @returns {Promise<Finding>} */
+  /** check asks the world now. It changes nothing. @param {SessionKey} s @param {string} id @returns {Promise<Found>} */
   async check(s, id) {
     const f = await this.post("api/check", { app: s.app, user: s.user, session: s.id, approval_id: id });
     return { ...f, check: f.check ? wholeCheck(f.check) : null, needs_agent: f.needs_agent || {} };

@@ -17,7 +17,7 @@ class Desk {
     this.token = "";
     /** @type {Map<string, Sent>} by confirmation */
     this.sent = new Map();
-    /** @type {Map<string, Finding & {at: string}>} by approval */
+    /** @type {Map<string, Found & {at: string}>} by approval */
     this.findings = new Map();
     /** @type {Map<string, string>} by approval, why the check could not be made */
     this.errors = new Map();
@@ -64,7 +64,7 @@ class Desk {
     try {
       const f = await this.app.data.check(session, id);
       this.findings.set(id, { ...f, at: f.check ? f.check.at : new Date().toISOString() });
-      announce(findingLook(f.finding).label + ". " + f.explanation);
+      announce(statusInfo(f.verdict).label + ". " + f.explanation);
     } catch (err) {
       this.errors.set(id, said(err));
       announce("It could not be checked: " + said(err));
@@ -114,23 +114,13 @@ class Desk {
   }
 }
 
-/** findingLook is how a finding reads. @param {string} finding */
-function findingLook(finding) {
-  return lookOf({
-    unchanged: { label: "Unchanged", icon: "shield", tone: "good" },
-    changed: { label: "Changed", icon: "drift", tone: "warn" },
-    unproven: { label: "Not proven", icon: "shieldx", tone: "bad" },
-    over: { label: "Over", icon: "expired", tone: "idle" },
-  }, finding);
-}
-
 const CHECK_NOTE = "A check here permits nothing. The gate checks again when you answer, and once more right before it runs.";
 
-/** findingBody says what “check now” found. @param {Finding & {at: string}} f */
+/** findingBody says what “check now” found. @param {Found & {at: string}} f */
 function findingBody(f) {
   const needs = Object.entries(f.needs_agent);
   return [
-    h("p", "finding-head", mark(findingLook(f.finding)), " ", h("span", "muted", "checked ", agoEl(f.at))),
+    h("p", "finding-head", mark(statusInfo(f.verdict)), " ", h("span", "muted", "checked ", agoEl(f.at))),
     h("p", {}, f.explanation),
     needs.length > 0 && h("ul", "needs", needs.map(([type, why]) => h("li", {}, icon("info"), h("span", {}, h("strong", {}, type), " ", why && why !== "needs_agent" ? why : "needs the agent: its checker calls a tool of the agent again")))),
   ];

@@ -4,13 +4,10 @@
 
 // The inbox: the requests of all sessions that wait for people, in the order of the server.
 
-/** What is known of the world of a request. @type {Record<string, {label: string, icon: IconName, tone: string}>} */
-const KNOWN = {
-  "": { label: "Not checked", icon: "clock", tone: "wait" },
-  unchanged: { label: "Unchanged", icon: "shield", tone: "good" },
-  changed: { label: "Changed", icon: "drift", tone: "warn" },
-  unproven: { label: "Not proven", icon: "shieldx", tone: "bad" },
-};
+/** knownLook is what is known of the world of a request: the verdict of the last check. @param {string} verdict */
+function knownLook(verdict) {
+  return verdict ? statusInfo(verdict) : { label: "Not checked", icon: /** @type {IconName} */ ("clock"), tone: "wait" };
+}
 
 registerView({
   id: "inbox",
@@ -60,7 +57,7 @@ registerView({
 function inboxItem(app, i) {
   const desk = app.desk;
   const f = desk.findings.get(i.approval_id), error = desk.errors.get(i.approval_id), busy = desk.busy.has(i.approval_id);
-  const look = lookOf(KNOWN, i.known);
+  const look = knownLook(i.known);
   const need = Math.max(1, i.approvers || 0);
   const yesno = i.kind === "confirmation";
   const what = i.action || i.tool || i.kind;
@@ -68,8 +65,9 @@ function inboxItem(app, i) {
     h("div", "in-main",
       h("p", "in-state", yesno ? mark(look) : badge(i.kind, "idle", "message"), !Number.isNaN(millis(i.known_at)) && h("span", "muted", "checked ", agoEl(i.known_at)), !i.enforced && yesno && badge("observed only", "wait", "info"), countdownEl(i.expires_at)),
       h("h2", {}, h("a", { class: "in-open", href: "#s=" + sessionPath(i.session) + "&v=approvals&request=" + encodeURIComponent(i.confirmation_id || i.approval_id) }, leading(what, (i.tool || "\n") + " runs once"))),
-      i.changes.length > 0 && h("ul", "in-changes", i.changes.slice(0, 4).map((c) => h("li", {}, icon("drift"), c)), i.changes.length > 4 && h("li", "muted", "and " + (i.changes.length - 4) + " more")),
-      f && i.known === "unproven" && h("p", {}, f.explanation),
+      i.findings.length > 0 && h("ul", "in-changes", i.findings.slice(0, 4).map((c) => h("li", {}, icon(c.effect === "fail" ? "shieldx" : "drift"), c.text)), i.findings.length > 4 && h("li", "muted", "and " + (i.findings.length - 4) + " more")),
+      i.hopeless && h("p", "bad-text", icon("error"), i.hopeless),
+      f && i.known === "check_failed" && h("p", {}, f.explanation),
       error && h("p", "bad-text", icon("error"), "It could not be checked: " + error),
       i.warnings.length > 0 && h("ul", "in-warnings", i.warnings.map((w) => h("li", {}, icon("warning"), w))),
       h("p", "in-meta", h("span", "in-title", i.title || i.session.id), h("span", {}, "asked ", agoEl(i.requested_at), i.agent && " by " + i.agent), yesno && h("span", {}, i.consents.length + " of " + need + " approved" + (i.consents.length > 0 ? ": " + i.consents.join(", ") : "")))),
