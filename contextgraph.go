@@ -166,7 +166,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 				return in.rec.Close(ctx, runs)
 			},
 		}),
-		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
+		Identity: in.identity(), Authorizer: in.code.authorize, Running: in.underway.Running, Now: in.code.Now,
 	})
 	if err == nil {
 		err = setup.StoreRules(ctx, in.store, extractor)

@@ -19,7 +19,8 @@ import (
 // since that check, the effect then fails. ctx is the context that the tool was given. The result
 // is nil for a tool that is not wrapped by Protect, and for every other call, also one that the
 // tool makes. It has no entry for an entity without a version in its answer. So a tool must look
-// for the entities that it relies on, and not take a missing one for consent.
+// for the entities that it relies on, and not take a missing one for consent. An entity whose source
+// was down, and whose check people overrode, has an entry that says so, without a version.
 func Preconditions(ctx agent.Context) []safety.Precondition {
 	return gate.Preconditions(ctx)
 }
@@ -35,14 +36,7 @@ func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID st
 	if in.guard == nil {
 		return ErrDisabled
 	}
-	a, err := safety.Get(ctx, in.store.Ledger(), approvalID)
-	if err != nil {
-		return err
-	}
-	if a.Session == s && in.underway.Running(s, a.PermitRun) {
-		return fmt.Errorf("contextgraph: approval %s is not in doubt: the run of its effect is under way in this process: %w", approvalID, safety.ErrConflict)
-	}
-	_, err = in.guard.Resolve(ctx, safety.Resolution{
+	_, err := in.guard.Resolve(ctx, safety.Resolution{
 		Session: s, ApprovalID: approvalID, Executed: executed, Who: who, Note: note,
 	})
 	return err

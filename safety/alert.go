@@ -162,7 +162,7 @@ func fail(reason, format string, args ...any) Failure {
 
 // down reports whether the failure of an entity says that its source is away. Two people may let a
 // call run then; see [Answer.Override].
-func (f Failure) down() bool {
+func (f Failure) Down() bool {
 	return f.EntityType != "" && (f.Reason == ReasonTimeout || f.Reason == ReasonSourceDown)
 }
 

@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,8 @@ const (
 	CodeAsked          = "asked"           // the same call waits for an answer already
 	CodeAskedTooOften  = "asked_too_often" // drift ended the call as often as it may be asked for in a turn
 	CodeInternal       = "internal"        // a dependency panicked, or there is no guard
+	CodeHappened       = "happened"        // a person says that a call in doubt took effect
+	CodeDidNotHappen   = "did_not_happen"  // a person says that a call in doubt did not take effect
 )
 
 // Answer is the answer of a person to a request.
@@ -56,7 +59,7 @@ type Answer struct {
 	// Change goes with a rejection: the wish of the person, in words, for another plan. It has at
 	// most [MaxWords] bytes.
 	Change string
-	// Because goes with a rejection without a Change: the reason of the person, in words. It has at
+	// Because goes with a rejection without a Change, or with Resolve: the reason of the person, in words. It has at
 	// most [MaxWords] bytes. The history has it, and [Outcome.Because] for whoever asked.
 	Because string
 	// Override goes with an approval: the reason of a person with the right in [config.Guard.Tools] to
@@ -65,6 +68,9 @@ type Answer struct {
 	// an override. The call may run after two people have overridden, and while no other entity
 	// fails its check. Drift, missing evidence and any other failure cannot be overridden.
 	Override string
+	// Resolve closes a call in doubt by the word of the person: [CodeHappened] or [CodeDidNotHappen]. It goes
+	// without Confirmed and with a Because, which says how they know. It becomes the reason of the [Outcome].
+	Resolve string
 	// Content is a digest of anything else that the answer says, such as a payload that the tool
 	// reads. People who approve one request have to say the same.
 	Content string
@@ -97,7 +103,7 @@ type Outcome struct {
 	// Cause is the error that an [Authorizer] refused with. It is for the operator, not for the
 	// person who answered: it may hold something that this person must not know.
 	Cause error
-	// Because is the reason of the person, if this answer rejected the request with an
+	// Because is the reason of the person, if this answer rejected or resolved the request with an
 	// [Answer.Because]; else "".
 	Because string
 	// By is who answered; "" if that is not known, or if they may not.
@@ -144,6 +150,9 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		return Outcome{Reason: CodeStore}, err
 	}
 	out.Approval, out.Authenticated = a, g.authenticates()
+	if ans.Resolve != "" {
+		return g.resolve(ctx, out, ans)
+	}
 	if !a.State.Open() {
 		out.Reason = closedCode(a.State, CodeNotPending)
 		return out, nil
@@ -282,12 +291,12 @@ func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans A
 		t.To, out.Reason = a.State, CodeCheckFailed
 	}
 	out.Approval, err = g.move(ctx, a, t, &out.Report)
-	out = out.counted(t, err)
+	out = out.counted(t, a.Consented(approver), err)
 	return g.settle(ctx, out, t, err)
 }
 
-// counted says whether a consent that was recorded approves the request.
-func (out Outcome) counted(t Transition, err error) Outcome {
+// counted says whether a consent that was recorded approves the request. again says that the same person approved before.
+func (out Outcome) counted(t Transition, again bool, err error) Outcome {
 	if err != nil || t.Set.Consent.Who == "" {
 		return out
 	}
@@ -299,6 +308,9 @@ func (out Outcome) counted(t Transition, err error) Outcome {
 		out.Reason, out.Detail = CodeCheckFailed, c.Who+" overrides the check, and it takes another person with that right"
 	default:
 		out.Reason, out.Detail = CodeMoreApprovers, a.approvedBy()
+		if again {
+			out.Detail = c.Who + " approved already: " + out.Detail
+		}
 	}
 	return out
 }
@@ -392,7 +404,7 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 	case identity(approver) == "":
 		return "", "the authorizer names nobody", nil
 	case ans.Confirmed && self && !g.policy.SelfApproval:
-		return "", selfDetail, nil
+		return "", oneLine(cmp.Or(caller, approver)) + " asked: " + selfDetail, nil
 	}
 	return approver, "", nil
 }

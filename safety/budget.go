@@ -53,7 +53,7 @@ func (e *unreadError) Error() string {
 // is.
 func (x *examined) unread(e entity.Canonical) Failure {
 	for _, f := range slices.Concat(x.failures, x.result.Skipped) {
-		if f.down() {
+		if f.Down() {
 			return f
 		}
 	}
@@ -72,7 +72,7 @@ func (q *inquiry) checkBudgets(p rulebook, found []examined) (costs []Cost, aler
 		switch {
 		case err != nil:
 			f := fail(ReasonPolicy, "it cannot be shown that what the plan costs now fits its %s: %v", b.Limit.Type, err)
-			if unread, is := errors.AsType[*unreadError](err); is && unread.cause.down() {
+			if unread, is := errors.AsType[*unreadError](err); is && unread.cause.Down() {
 				// The same people know of both.
 				f.EntityType, f.Entity, f.Reason = unread.cause.EntityType, unread.cause.Entity, unread.cause.Reason
 			}

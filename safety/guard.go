@@ -73,6 +73,9 @@ type GuardConfig struct {
 	// Identity as well, the user of the session is the approver and may approve, although the
 	// same user asked and nothing shows who that is; a peer may not.
 	Authorizer Authorizer
+	// Running reports whether a run of a session is under way in this process. It is optional. With it no effect
+	// that goes on can be resolved.
+	Running func(s record.Session, run string) bool
 	// Now is the clock. Default [time.Now].
 	Now func() time.Time
 }
@@ -88,6 +91,7 @@ type Guard struct {
 	policy     rulebook
 	identity   IdentityFunc
 	authorizer Authorizer
+	running    func(record.Session, string) bool
 	clock      func() time.Time
 	// parallel is how many entities are checked at a time.
 	parallel int
@@ -121,7 +125,7 @@ func NewGuard(cfg GuardConfig) (*Guard, error) {
 	}
 	g := &Guard{
 		ledger: cfg.Ledger, evidence: cfg.Evidence, checkers: maps.Clone(cfg.Checkers),
-		policy: policy, identity: cfg.Identity, authorizer: cfg.Authorizer, clock: cfg.Now, parallel: parallel,
+		policy: policy, identity: cfg.Identity, authorizer: cfg.Authorizer, running: cfg.Running, clock: cfg.Now, parallel: parallel,
 		seed: maphash.MakeSeed(),
 	}
 	if g.clock == nil {

@@ -450,6 +450,81 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
+// A person resolves a call in doubt by an answer. It has to be somebody who may approve, with a reason, while nothing of
+// it runs. Anything else changes nothing.
+func TestResolveByAnAnswer(t *testing.T) {
+	for name, test := range map[string]struct {
+		who            string
+		change         func(*safety.Answer)
+		ended, running bool
+		panics         bool
+		fault          error
+		code           string
+		want           safety.ApprovalState
+		detail         string
+	}{
+		"happened":      {code: safety.CodeHappened, want: safety.StateExecuted},
+		"did not":       {change: func(a *safety.Answer) { a.Resolve = safety.CodeDidNotHappen }, code: safety.CodeDidNotHappen, want: safety.StateFailed},
+		"the requester": {who: "bob", code: safety.CodeNotAuthorized, want: safety.StateExecuting, detail: "may not give it"},
+		"no reason":     {change: func(a *safety.Answer) { a.Because = " " }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "say happened or did_not_happen"},
+		"too long":      {change: func(a *safety.Answer) { a.Because = strings.Repeat("x", 2001) }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "at most 2000 bytes"},
+		"another word":  {change: func(a *safety.Answer) { a.Resolve = "perhaps" }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "say happened"},
+		"with a yes":    {change: func(a *safety.Answer) { a.Confirmed = true }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "do not approve"},
+		"it runs":       {running: true, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "under way in this process"},
+		"a panic":       {panics: true, code: safety.CodeInternal, want: safety.StateExecuting},
+		"it ended":      {ended: true, code: safety.CodeNotPending, want: safety.StateExecuted, detail: "not in doubt"},
+		"a full disk":   {fault: errors.New("the disk is full"), code: safety.CodeStore, want: safety.StateExecuting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var fault error
+			b := newBench(t, func(cfg *safety.GuardConfig) {
+				cfg.Identity = known
+				cfg.Running = func(s record.Session, run string) bool {
+					if test.panics {
+						panic("boom")
+					}
+					return test.running && s == nike && run == "run-2"
+				}
+				cfg.Ledger = altered{Ledger: cfg.Ledger, transition: func(_ safety.Transition, do func() (safety.Approval, error)) (safety.Approval, error) {
+					if fault != nil {
+						return safety.Approval{}, fault
+					}
+					return do()
+				}}
+			}, strava)
+			b.asker = "bob"
+			b.ask()
+			if out := b.says("eva", safety.Answer{Confirmed: true}); !out.Accepted {
+				t.Fatal(out.Reason)
+			}
+			runs(b)
+			if test.ended {
+				if err := b.held.Done(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fault = test.fault
+			ans := safety.Answer{Session: nike, ConfirmationID: "conf-1", RunID: "run-3", Resolve: safety.CodeHappened, Because: "asked\nthe shop"}
+			if test.change != nil {
+				test.change(&ans)
+			}
+			who := "tom"
+			if test.who != "" {
+				who = test.who
+			}
+			out, err := b.guard.Answer(as(t, who), ans)
+			if out.Reason != test.code || out.Accepted || b.state() != test.want || !strings.Contains(out.Detail, test.detail) || (err != nil) != (test.fault != nil || test.panics) {
+				t.Fatalf("reason %q, detail %q, state %s, error %v", out.Reason, out.Detail, b.state(), err)
+			}
+			last := b.history()[len(b.history())-1]
+			resolved := test.code == ans.Resolve
+			if last.Resolved != resolved || resolved && (last.Actor != "tom" || !last.Authenticated || last.Run != "run-3" || !strings.HasPrefix(last.Note, `resolved ("asked`) || !strings.HasSuffix(last.Note, `the shop") in run run-3`) || out.Because != "asked\nthe shop") {
+				t.Errorf("the history ends with %+v", last)
+			}
+		})
+	}
+}
+
 // The preconditions are those of the check before the effect, not of the one before the approval,
 // of what was compared in it and has a version. There are none until the permit is consumed.
 func TestPreconditions(t *testing.T) {
@@ -493,6 +568,20 @@ func TestPreconditions(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, p.Preconditions()); diff != "" {
 		t.Errorf("preconditions after the end (-want +got):\n%s", diff)
+	}
+
+	overridden := newBench(t, approvers(1), yahoo, strava)
+	overridden.asker = "bob"
+	overridden.ask()
+	for _, do := range []step{isDown(strava), overrides("eva"), overrides("tom"), runs} {
+		do(overridden)
+	}
+	want = []safety.Precondition{
+		{EntityType: "Product", Entity: yahoo.Value, Key: yahoo.Key, Version: "v1"},
+		{EntityType: "Product", Entity: strava.Value, Key: strava.Key, Overridden: true},
+	}
+	if diff := cmp.Diff(want, overridden.held.Preconditions()); diff != "" {
+		t.Errorf("preconditions of an overridden check (-want +got):\n%s", diff)
 	}
 
 	refused := newBench(t, nil, strava).permitted()

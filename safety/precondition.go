@@ -14,17 +14,24 @@ type Precondition struct {
 	EntityType string `json:"entity_type"`
 	Entity     string `json:"entity"`
 	Key        string `json:"key"`
-	// Version is the State.Version of the checker's answer, as it gave it.
+	// Version is the State.Version of the checker's answer, as it gave it. It is empty with Overridden alone.
 	Version string `json:"version"`
+	// Overridden says that the source of the entity is down, and that people let the call run all the same: see
+	// [Answer.Override]. The effect cannot be conditional then, or has to be refused.
+	Overridden bool `json:"overridden,omitempty"`
 }
 
 // preconditions returns the revisions in the answers, in the order of the targets. An entity that
-// was not compared gives none: the revision that its checker named proves nothing.
+// was not compared gives none: the revision that its checker named proves nothing. One whose source is down stands
+// there without: its check failed, so that the call runs only if people override that.
 func preconditions(targets []target, found []examined) []Precondition {
 	var out []Precondition
 	for i, x := range found {
-		if x.result.Version != "" && x.result.compared() {
-			e := targets[i].entity
+		e := targets[i].entity
+		switch {
+		case slices.ContainsFunc(x.failures, Failure.Down):
+			out = append(out, Precondition{EntityType: e.Type, Entity: e.Value, Key: e.Key, Overridden: true})
+		case x.result.Version != "" && x.result.compared():
 			out = append(out, Precondition{EntityType: e.Type, Entity: e.Value, Key: e.Key, Version: x.result.Version})
 		}
 	}
@@ -33,7 +40,7 @@ func preconditions(targets []target, found []examined) []Precondition {
 
 // Preconditions returns the revisions that the check behind this permit saw, in the order of
 // [Report.Entities]. It returns nil before the permit is consumed, and for the zero Permit. An
-// entity without a version in the answer has no precondition. The slice belongs to the caller.
+// entity without a version in the answer has no precondition, unless people override its check. The slice belongs to the caller.
 func (p *Permit) Preconditions() []Precondition {
 	if p == nil || p.stage.Load() < permitConsumed {
 		return nil

@@ -187,6 +187,10 @@ func next(code string, last bool, failures []Failure) string {
 		return "Do not repeat this call because of this answer: a later request for it counts. Wait for the answer to that one, and do not ask for another."
 	case CodeAlreadyUsed:
 		return "Do not repeat this call because of this answer, and do not ask for it once more: an approval lets one call run, once. Report what the message says came of it."
+	case CodeHappened:
+		return "Do not repeat this call, and do not ask for it once more: it has taken effect. Go on from there."
+	case CodeDidNotHappen:
+		return "Do not repeat this call before you have read again what it rests on: nothing came of it. If it is still wanted then, make it, and ask for approval of it."
 	case CodeToolChanged:
 		return "Nothing was carried out. Do not repeat this call before you have read how the tool is declared now. If it is still right, make it again, and a person is asked again. If it is not, plan anew, and ask for approval of the new plan."
 	case CodeMoreApprovers:

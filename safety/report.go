@@ -96,7 +96,7 @@ func (r Report) IsSafeToApprove() bool { return r.Verdict() == Safe }
 // only says that nothing else is wrong.
 func (r Report) down() (names []string, only bool) {
 	for _, f := range r.failures {
-		if !f.down() {
+		if !f.Down() {
 			return nil, false
 		}
 		if !slices.Contains(names, f.name()) {

@@ -26,9 +26,10 @@ type Resolution struct {
 }
 
 // Resolve closes an approval in doubt by the word of a person, and the history says so. Use it for
-// an effect whose process is gone: while the effect still runs, Resolve takes its end from it.
+// an effect whose process is gone. While its run is under way in this process, Resolve refuses; in
+// another process it takes the end from the effect.
 // Nothing runs because of it; a repetition needs a new request. [ErrNotFound] if the session has no
-// such approval. [ErrConflict] if it is not in doubt, or if its effect ended at the same time.
+// such approval. [ErrConflict] if it is not in doubt, if its effect runs, or if that ended at the same time.
 func (g *Guard) Resolve(ctx context.Context, r Resolution) (a Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard
@@ -41,12 +42,47 @@ func (g *Guard) Resolve(ctx context.Context, r Resolution) (a Approval, err erro
 	if a, err = g.get(ctx, r.Session, r.ApprovalID); err != nil {
 		return Approval{}, fmt.Errorf("safety: %w", err)
 	}
-	if !a.InDoubt() {
+	return g.end(ctx, a, Transition{Actor: who, Note: oneLine(r.Note)}, r.Executed)
+}
+
+// end closes an approval in doubt by the word of the actor of t.
+func (g *Guard) end(ctx context.Context, a Approval, t Transition, executed bool) (Approval, error) {
+	switch {
+	case !a.InDoubt():
 		return a, fmt.Errorf("safety: approval %s is %s, not in doubt: %w", a.ID, a.State, ErrConflict)
+	case g.running != nil && g.running(a.Session, a.PermitRun):
+		return a, fmt.Errorf("safety: approval %s is not in doubt: the run of its effect is under way in this process: %w", a.ID, ErrConflict)
 	}
-	t := Transition{To: StateExecuted, Actor: who, Resolved: true, RequireNonce: a.PermitNonce, Note: oneLine(r.Note)}
-	if !r.Executed {
-		t.To = StateFailed
+	if t.To = StateFailed; executed {
+		t.To = StateExecuted
 	}
+	t.Resolved, t.RequireNonce = true, a.PermitNonce
 	return g.move(ctx, a, t, nil)
+}
+
+// resolve takes the word of a person on a call in doubt. Whoever may approve a call may say how it ended.
+func (g *Guard) resolve(ctx context.Context, out Outcome, ans Answer) (Outcome, error) {
+	because := strings.TrimSpace(ans.Because)
+	approves := ans
+	approves.Confirmed = true
+	out.By, out.Detail, out.Cause = g.authorize(ctx, out.Approval, approves)
+	switch known := ans.Resolve == CodeHappened || ans.Resolve == CodeDidNotHappen; {
+	case out.By == "":
+		out.Reason = CodeNotAuthorized
+		return out, nil
+	case !known || ans.Confirmed || because == "" || len(because) > MaxWords:
+		out.Reason, out.Detail = CodeInvalid, fmt.Sprintf("to resolve a call say %s or %s, and why in at most %d bytes, and do not approve", CodeHappened, CodeDidNotHappen, MaxWords)
+		return out, nil
+	}
+	a, err := g.end(ctx, out.Approval, Transition{Actor: out.By, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("resolved ("+quoted(oneLine(because))+")", ans.RunID)}, ans.Resolve == CodeHappened)
+	switch {
+	case errors.Is(err, ErrConflict):
+		out.Reason, out.Detail = CodeNotPending, err.Error()
+		return out, nil
+	case err != nil:
+		out.Reason = CodeStore
+		return out, err
+	}
+	out.Approval, out.Reason, out.Because = a, ans.Resolve, because
+	return out, nil
 }

@@ -48,7 +48,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab := new(table)
-	(&checked{inspect.Recheck{Report: report}}).table(tab)
+	checkedOf(t, report).table(tab)
 	for _, want := range []string{"not chosen Product Hulu, Product Vimeo, and 1 more, which do not count\n", "Replace Product Strava with one that is available"} {
 		if !strings.Contains(tab.String(), want) {
 			t.Errorf("the check does not print %q:\n%s", want, tab)

@@ -12,6 +12,20 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
+// checkedOf is what check prints of a report.
+func checkedOf(t *testing.T, r safety.Report) *checked {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newChecked(text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
 // Whatever the state of the request, a check that is not safe never ends with 0; and one
 // that can lead to nothing any more never says that it could be approved. The scripts of
 // tests/thirdparty/cli have what is safe and what drifted.
@@ -37,10 +51,8 @@ func TestCheckEnds(t *testing.T) {
 		// Only observed: the ledger was never told that it ran.
 		{safety.StatePending, inspect.StatusExecuted, exitOver, inspect.StatusExecuted},
 	} {
-		r := checked{inspect.Recheck{
-			Approval: &safety.Approval{State: test.state}, // and the zero report, which denies
-			Request:  &inspect.Approval{Status: test.status, Explanation: "explained"},
-		}}
+		r := checkedOf(t, safety.Report{}) // which denies
+		r.Approval, r.Request = &safety.Approval{State: test.state}, &inspect.Approval{Status: test.status, Explanation: "explained"}
 		if code := r.exitCode(); code != test.code {
 			t.Errorf("%s, %s: ends with %d, want %d", test.state, test.status, code, test.code)
 		}

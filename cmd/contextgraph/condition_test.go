@@ -61,7 +61,7 @@ func TestConditionsShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		tab := new(table)
-		(&checked{inspect.Recheck{Report: report}}).table(tab)
+		checkedOf(t, report).table(tab)
 		holds(t, tab.String(), test.check)
 
 		r := report.Entities()[0]

@@ -22,6 +22,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 const (
@@ -29,14 +30,16 @@ const (
 	agentVariable = "CONTEXTGRAPH_AGENT"
 	// followEvery is how often the record is read after an answer.
 	followEvery = 250 * time.Millisecond
+	// overriders is how many people have to override a check.
+	overriders = 2
 )
 
 // decideFlags are the flags of approve and reject.
 type decideFlags struct {
-	agent   string
-	headers []string
-	yes     bool
-	d       answer.Decision
+	agent, agentCheck string
+	headers           []string
+	yes               bool
+	d                 answer.Decision
 }
 
 func (a *app) approveCommand() *cobra.Command {
@@ -51,15 +54,56 @@ terminal it needs --yes.
 
 Then it prints what the record says, until the request has ended. It ends with 0 only if the
 record says that the tool ran. It ends with 3 if the world changed, with 4 if the check failed,
-with 5 if the request has ended otherwise, and with 7 if more people have to approve.`,
+with 5 if the request has ended otherwise, and with 7 if more people have to approve.
+
+--override approves although a source is down, with the reason. It takes two of the people whom
+guard.tools names under override.`,
 		Example: `  contextgraph approve e43c5bd8 --agent http://localhost:8080/api
-  contextgraph approve e43c5bd8 --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine --yes`,
+  contextgraph approve e43c5bd8 --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine --yes
+  contextgraph approve e43c5bd8 --override "the shop confirmed by phone"`,
 		Args:              argCount(1, 1, "the id of one approval"),
 		ValidArgsFunction: a.complete(1, openChoices),
 		RunE:              func(c *cobra.Command, args []string) error { return a.decide(c.Context(), args[0], f) },
 	}
 	f.add(c)
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	c.Flags().StringVar(&f.d.Override, "override", "", "why it shall run although a source is down")
+	agentCheckFlag(c, &f.agentCheck)
+	return c
+}
+
+func (a *app) resolveCommand() *cobra.Command {
+	var f decideFlags
+	var happened, didNot bool
+	c := &cobra.Command{
+		Use:   "resolve APPROVAL",
+		Short: "Say how a call in doubt ended, after a look at the system that it acts on",
+		Long: `A call is in doubt if it began and its end is not on record. resolve sends the word of a person
+to the agent: the call took effect, or it did not. The history has the word, the person and how
+they know, and the model is told. Nothing runs because of it. The gate refuses whoever may not
+approve the request, and while the call still runs there.
+
+It ends with 0 only if the record says that the request was resolved so.`,
+		Example: `  contextgraph resolve e43c5bd8 --happened --because "the shop has the order"
+  contextgraph resolve e43c5bd8 --did-not --because "the shop has no such order"`,
+		Args: argCount(1, 1, "the id of one approval"),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case happened == didNot:
+				return usageError{errors.New("write --happened or --did-not")}
+			case strings.TrimSpace(f.d.Reason) == "":
+				return usageError{errors.New("say with --because how you know")}
+			}
+			if f.d.Resolve = safety.CodeDidNotHappen; happened {
+				f.d.Resolve = safety.CodeHappened
+			}
+			return a.decide(c.Context(), args[0], f)
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&happened, "happened", false, "the call took effect")
+	c.Flags().BoolVar(&didNot, "did-not", false, "the call did not take effect")
+	c.Flags().StringVar(&f.d.Reason, "because", "", "how you know, for the record")
 	return c
 }
 
@@ -87,7 +131,27 @@ It ends with 0 only if the record says that the request was rejected.`,
 
 func (f *decideFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api (default "+agentVariable+" of the environment)")
-	c.Flags().StringArrayVar(&f.headers, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
+	agentHeaderFlag(c, &f.headers)
+}
+
+func agentHeaderFlag(c *cobra.Command, to *[]string) {
+	c.Flags().StringArrayVar(to, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
+}
+
+func agentCheckFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "agent-check", "", "where the program of the agent mounted Instance.CheckHandler: it checks instead")
+}
+
+// agentChecker returns the way to have the agent check; nil without a URL.
+func agentChecker(url string, header http.Header) (viewer.Checker, error) {
+	if url == "" {
+		return nil, nil
+	}
+	c, err := answer.NewChecker(url, header, nil)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
 }
 
 // agentHeader reads the headers for the agent.
@@ -149,7 +213,11 @@ func (a *app) decide(ctx context.Context, id string, f decideFlags) error {
 		return err
 	}
 	if f.d.Confirmed && !f.yes {
-		if err := a.sure(ctx, cfg, src, &p); err != nil {
+		agent, err := f.asked()
+		if err != nil {
+			return err
+		}
+		if err := a.sure(ctx, cfg, src, &p, agent); err != nil {
 			return err
 		}
 	}
@@ -177,14 +245,23 @@ func (f *decideFlags) refused(ctx context.Context, src opened, p *inspect.Approv
 	return errors.New(why)
 }
 
-// sure shows what an approval would let run, with the world as it is now, and asks.
-func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspect.Approval) error {
+// asked returns the way to have the agent check, nil where the command checks by itself.
+func (f *decideFlags) asked() (viewer.Checker, error) {
+	header, err := agentHeader(f.headers)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return agentChecker(f.agentCheck, header)
+}
+
+// sure shows what an approval would let run, with the world as it is now, and asks. agent is as in [app.checkNow].
+func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspect.Approval, agent viewer.Checker) error {
 	if !a.attended() {
 		return usageError{errors.New("nobody is at a terminal to be asked: look at it with \"contextgraph check\", then add --yes")}
 	}
 	t := a.newTable()
 	(&approvalCard{t, p}).question()
-	result, err := a.checkNow(ctx, cfg, src, p.Session, p.ID)
+	result, err := a.checkNow(ctx, cfg, src, p.Session, p.ID, agent)
 	if err != nil {
 		(&approvalCard{t, p}).entities()
 		t.line(cell{"! the world could not be checked: ", red}, cell{text: err.Error()})
@@ -244,7 +321,7 @@ func (a *app) send(ctx context.Context, agent *answer.Agent, src opened, p inspe
 		a.note("the answer was sent, and may still have an effect: see contextgraph approvals %s", p.ShownID())
 		return err
 	}
-	end := a.ended(&got, d.Confirmed)
+	end := a.ended(&got, d)
 	if a.output != outputTable {
 		if err := a.print(got.Request, nil); err != nil {
 			return err
@@ -273,7 +350,7 @@ func (a *app) step(name string, s style, text string) {
 }
 
 // ended prints how a request stands after an answer, and returns what the command ends with.
-func (a *app) ended(got *answer.Followed, confirmed bool) error {
+func (a *app) ended(got *answer.Followed, d answer.Decision) error {
 	p := &got.Request
 	name := map[inspect.Status]string{
 		inspect.StatusDrift: "blocked", inspect.StatusInDoubt: "in doubt", inspect.StatusCheckFailed: "check failed",
@@ -283,22 +360,29 @@ func (a *app) ended(got *answer.Followed, confirmed bool) error {
 	switch p.Status {
 	case inspect.StatusExecuted:
 		code = exitOver
-		if confirmed {
+		if d.Confirmed || d.Resolve == safety.CodeHappened {
+			code = exitOK
+		}
+	case inspect.StatusFailed:
+		if d.Resolve == safety.CodeDidNotHappen {
 			code = exitOK
 		}
 	case inspect.StatusRejected:
 		code = exitOver
-		if !confirmed {
+		if !d.Confirmed && d.Resolve == "" {
 			code = exitOK
 		}
 	case inspect.StatusDrift:
 		code = exitChanged
 	case inspect.StatusCheckFailed:
 		code = exitCheckFailed
+		if n := len(p.Consents); d.Override != "" && n > 0 {
+			name, code = fmt.Sprintf("%d of %d people override", n, max(p.Approvers, overriders)), exitMore
+		}
 	case inspect.StatusExpired, inspect.StatusSuperseded, inspect.StatusInDoubt:
 		code = exitOver
 	case inspect.StatusPending:
-		if n := len(p.Consents); confirmed && n > 0 && n < p.Approvers {
+		if n := len(p.Consents); d.Confirmed && n > 0 && n < p.Approvers {
 			name, code = fmt.Sprintf("%d of %d people have approved", n, p.Approvers), exitMore
 		}
 	}

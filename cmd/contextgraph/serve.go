@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 const (
@@ -83,8 +84,8 @@ starts. Decisions are taken on loopback only.`,
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	flags.BoolVar(&f.decisions, "allow-decisions", false, "let the page approve and reject; needs --agent")
 	flags.StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api")
-	flags.StringVar(&f.agentCheck, "agent-check", "", "where the program of the agent mounted Instance.CheckHandler")
-	flags.StringArrayVar(&f.agentHeaders, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
+	agentCheckFlag(c, &f.agentCheck)
+	agentHeaderFlag(c, &f.agentHeaders)
 	return c
 }
 
@@ -160,6 +161,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	}
 	defer src.close()
 	options.Source = src.Source
+	options.Overriders = func(tool string) []string { return safety.Overriders(cfg.Guard, tool) }
 	if src.journal != nil {
 		update := func(ctx context.Context) error { return inspect.KeepSummaries(ctx, src.Source, a.now()) }
 		defer keepSummaries(ctx, update, options.Logger)()

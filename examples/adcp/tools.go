@@ -220,6 +220,9 @@ func (m *mediaTools) provision(ctx context.Context, in provisionArgs, seen []saf
 	}
 	expect := adserver.Expect{Placements: map[string]string{}, Audiences: map[string]string{}}
 	for _, p := range seen {
+		if p.Overridden { // its source is down: there is nothing to insist on
+			continue
+		}
 		switch p.EntityType {
 		case "Product":
 			expect.Placements[p.Entity] = p.Version

@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -111,9 +113,9 @@ func (a *Agent) Close(ctx context.Context) error {
 	}
 }
 
-// Send sends the answer as the message that ADK expects, and returns at once. The channel gets the
-// end of the turn: nil, or the error of the agent. The turn goes on when ctx ends. nil means that the
-// turn ended, and not that the gate took the answer: the record says that.
+// Send sends the answer as the message that ADK expects, and returns as soon as it is written. An error says that
+// nothing was sent. The channel gets the end of the turn: nil, or the error of the agent. The turn goes on when ctx
+// ends. nil means that the turn ended, and not that the gate took the answer: the record says that.
 //
 // The same decision is not sent twice at once: where no gate would notice, the call would run twice.
 func (a *Agent) Send(ctx context.Context, d Decision) (<-chan error, error) {
@@ -129,31 +131,54 @@ func (a *Agent) Send(ctx context.Context, d Decision) (<-chan error, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case a.closed:
-		return nil, errors.New("the way to the agent is closed; nothing was sent")
-	case a.under[d]:
-		return nil, errors.New("this answer was sent before, and the agent is at work on it; nothing was sent again")
-	case len(a.under) >= maxTurns:
-		return nil, fmt.Errorf("%d turns of agents are under way; nothing was sent: wait until one of them ends", len(a.under))
+	if err := a.begin(d); err != nil {
+		return nil, err
 	}
-	a.under[d] = true
-	result := make(chan error, 1)
-	a.turns.Go(func() {
-		err := a.send(body)
+	result, written := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer a.turns.Done()
+		err := a.send(body, sync.OnceFunc(func() { close(written) }))
 		a.mu.Lock()
 		delete(a.under, d)
 		a.mu.Unlock()
 		result <- err
-	})
+	}()
+	select {
+	case <-written:
+	case <-ctx.Done(): // it may still be sent
+	case err := <-result:
+		if dialled, is := errors.AsType[*net.OpError](err); is && dialled.Op == "dial" {
+			return nil, fmt.Errorf("nothing was sent: the agent at %s cannot be reached: %w", a.run, dialled)
+		}
+		result <- err
+	}
 	return result, nil
 }
 
-// send runs one turn of the agent.
-func (a *Agent) send(body []byte) error {
-	ctx, cancel := context.WithTimeout(a.ctx, a.cfg.Turn)
+// begin notes that a decision is under way, or says why it must not be sent.
+func (a *Agent) begin(d Decision) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return errors.New("the way to the agent is closed; nothing was sent")
+	case a.under[d]:
+		return errors.New("this answer was sent before, and the agent is at work on it; nothing was sent again")
+	case len(a.under) >= maxTurns:
+		return fmt.Errorf("%d turns of agents are under way; nothing was sent: wait until one of them ends", len(a.under))
+	}
+	a.under[d] = true
+	a.turns.Add(1)
+	return nil
+}
+
+// send runs one turn of the agent. It calls written when the request is written.
+func (a *Agent) send(body []byte, written func()) error {
+	ctx, cancel := context.WithTimeout(httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
+		if i.Err == nil {
+			written()
+		}
+	}}), a.cfg.Turn)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.run, bytes.NewReader(body))
 	if err != nil {

@@ -80,6 +80,8 @@ func TestAgent(t *testing.T) {
 		{answer.Decision{Session: shop, ConfirmationID: "c"}, `"response":{"confirmed":false}`},
 		{answer.Decision{Session: shop, ConfirmationID: "c", Reason: "too much"}, `"response":{"confirmed":false,"payload":{"contextgraph":{"reason":"too much"}}}`},
 		{answer.Decision{Session: shop, ConfirmationID: "c", Change: "less"}, `"response":{"confirmed":false,"payload":{"contextgraph":{"change":"less"}}}`},
+		{answer.Decision{Session: shop, ConfirmationID: "c", Confirmed: true, Override: "by phone"}, `"response":{"confirmed":true,"payload":{"contextgraph":{"override":"by phone"}}}`},
+		{answer.Decision{Session: shop, ConfirmationID: "c", Resolve: safety.CodeHappened, Reason: "it is there"}, `"response":{"confirmed":false,"payload":{"contextgraph":{"reason":"it is there","resolve":"happened"}}}`},
 	} {
 		if err := turn(t, a, tc.d); err != nil || !strings.Contains(body, tc.want) {
 			t.Errorf("%+v: %v, %s", tc.d, err, body)
@@ -91,6 +93,10 @@ func TestAgent(t *testing.T) {
 		{Session: shop, ConfirmationID: "c", Confirmed: true, Reason: "because"},
 		{Session: shop, ConfirmationID: "c", Confirmed: true, Change: "less"},
 		{Session: shop, ConfirmationID: "c", Change: "less", Reason: "because"},
+		{Session: shop, ConfirmationID: "c", Override: "by phone"},
+		{Session: shop, ConfirmationID: "c", Resolve: "happened"},
+		{Session: shop, ConfirmationID: "c", Resolve: "perhaps", Reason: "it is there"},
+		{Session: shop, ConfirmationID: "c", Resolve: "happened", Reason: "it is there", Confirmed: true},
 		{Session: shop, ConfirmationID: "c", Reason: strings.Repeat("x", safety.MaxWords+1)},
 	} {
 		if err := turn(t, a, wrong); err == nil || body != "" {
@@ -103,7 +109,7 @@ func TestAgent(t *testing.T) {
 		t.Errorf("the agent said 404: %v", err)
 	}
 	server.Close()
-	if err := turn(t, a, d); err == nil || !strings.Contains(err.Error(), "not known whether") {
+	if err := turn(t, a, d); err == nil || !strings.Contains(err.Error(), "nothing was sent: the agent at "+server.URL+"/api/run cannot be reached") {
 		t.Errorf("the agent is away: %v", err)
 	}
 	if err := a.Close(t.Context()); err != nil {

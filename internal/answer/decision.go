@@ -19,10 +19,14 @@ type Decision struct {
 	ApprovalID     string
 	ConfirmationID string
 	Confirmed      bool
-	// Reason goes with a rejection: why the person says no. It may be empty.
+	// Reason goes with a rejection: why the person says no. It may be empty. With Resolve it is required.
 	Reason string
 	// Change goes with a rejection: the wish of the person for another plan. It excludes a Reason.
 	Change string
+	// Override goes with a yes: why the call shall run although its sources are down.
+	Override string
+	// Resolve says how a call in doubt ended: [safety.CodeHappened] or [safety.CodeDidNotHappen]. It goes without a yes.
+	Resolve string
 }
 
 // Check returns the fault of a decision that no gate would take.
@@ -34,7 +38,11 @@ func (d *Decision) Check() error {
 		return errors.New("a reason and a wish for a change go with a no")
 	case d.Reason != "" && d.Change != "":
 		return errors.New("say either why you reject it or what should be different")
-	case max(len(d.Reason), len(d.Change)) > safety.MaxWords:
+	case d.Override != "" && !d.Confirmed:
+		return errors.New("an override goes with a yes")
+	case d.Resolve != "" && (d.Resolve != safety.CodeHappened && d.Resolve != safety.CodeDidNotHappen || d.Confirmed || d.Reason == "" || d.Change != ""):
+		return errors.New("say that the call happened or did_not_happen, and how you know")
+	case max(len(d.Reason), len(d.Change), len(d.Override)) > safety.MaxWords:
 		return errors.New("the text is too long: say it in fewer words")
 	}
 	return nil
@@ -42,10 +50,11 @@ func (d *Decision) Check() error {
 
 // response returns the answer as ADK reads it, with the words for the gate in its payload.
 func (d *Decision) response() map[string]any {
-	out := map[string]any{"confirmed": d.Confirmed}
-	for key, words := range map[string]string{"reason": d.Reason, "change": d.Change} {
+	out, own := map[string]any{"confirmed": d.Confirmed}, make(map[string]any)
+	for key, words := range map[string]string{"reason": d.Reason, "change": d.Change, "override": d.Override, "resolve": d.Resolve} {
 		if words != "" {
-			out["payload"] = map[string]any{"contextgraph": map[string]any{key: words}}
+			own[key] = words
+			out["payload"] = map[string]any{"contextgraph": own}
 		}
 	}
 	return out
@@ -64,6 +73,10 @@ func Refusal(s *inspect.Session, d Decision) string {
 	}
 	a := &s.Approvals[i]
 	switch {
+	case d.Resolve != "" && a.Status == inspect.StatusInDoubt && a.Enforced:
+		return ""
+	case d.Resolve != "":
+		return "the call is not in doubt, so there is nothing to resolve (" + strings.ReplaceAll(string(a.Status), "_", " ") + "): " + a.Explanation
 	case !a.Status.Open():
 		return "the request cannot be answered any more (" + strings.ReplaceAll(string(a.Status), "_", " ") + "): " + a.Explanation
 	case a.Kind != inspect.KindConfirmation:

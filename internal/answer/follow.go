@@ -50,21 +50,32 @@ func (f *Follower) Follow(ctx context.Context, turn <-chan error) (Followed, err
 			return out, err
 		}
 		out.Request = now
-		for _, p := range f.news(now.Progress) {
+		news := f.news(now.Progress)
+		answered := slices.ContainsFunc(news, func(p inspect.Progress) bool {
+			return p.Step == "answered" || p.Step == "refused" || p.Step == "resolved"
+		})
+		running := now.Status == inspect.StatusInDoubt && !out.Ended
+		over := false
+		if out.Ended || !now.Status.Open() && !running {
+			left--
+			over = left < 0 || answered && complete(&now)
+		}
+		// The ledger knows of a step before its row is there, so a step waits for those before it.
+		for _, p := range news {
 			key := p.Step + p.Text
 			if p.Step == "started" { // its text changes when it ends
 				key = p.Step
+			}
+			if checked := slices.ContainsFunc(now.Checks, func(k inspect.Check) bool { return k.Stage == "execution" }); !over && (!answered || key == "started" && !checked) {
+				break
 			}
 			if !told[key] {
 				told[key] = true
 				f.Step(p)
 			}
 		}
-		running := now.Status == inspect.StatusInDoubt && !out.Ended
-		if out.Ended || !now.Status.Open() && !running {
-			if left--; left < 0 || len(told) > 0 && complete(&now) {
-				return out, nil
-			}
+		if over {
+			return out, nil
 		}
 		select {
 		case out.Turn = <-turn:
@@ -105,7 +116,8 @@ func (f *Follower) news(steps []inspect.Progress) []inspect.Progress {
 func complete(a *inspect.Approval) bool {
 	switch a.Status {
 	case inspect.StatusExecuted, inspect.StatusFailed:
-		return a.Progress[len(a.Progress)-1].Step == "ended"
+		last := a.Progress[len(a.Progress)-1].Step
+		return last == "ended" || last == "resolved"
 	case inspect.StatusSafe, inspect.StatusInDoubt:
 		return false // the end may be on its way
 	}

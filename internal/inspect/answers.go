@@ -54,11 +54,17 @@ func (c *collector) answer(r *row, at int, kind string) {
 	if a.Reason == "" && !a.Accepted && r.ErrorMessage != "" {
 		a.Reason = r.ErrorMessage
 	}
-	if isNo := !a.Confirmed && (a.Reason == safety.CodeRejected || a.Reason == safety.CodeChange); !a.Accepted && !isNo {
+	counts := a.Reason == safety.CodeRejected || a.Reason == safety.CodeChange || a.resolves()
+	if !a.Accepted && (a.Confirmed || !counts) {
 		a.Refusal = cmp.Or(r.ErrorMessage, refusal(a.Reason))
 	}
 	q.Answers = append(q.Answers, a)
 	q.answered(r, &a)
+}
+
+// resolves reports whether a person said how a call in doubt ended.
+func (a *Answer) resolves() bool {
+	return a.Reason == safety.CodeHappened || a.Reason == safety.CodeDidNotHappen
 }
 
 // confirmed reads an answer as the framework does: as an object or, if that has only a response, as

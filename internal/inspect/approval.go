@@ -59,6 +59,9 @@ type Approval struct {
 	Requester *Requester `json:"requester,omitempty"`
 	// MayApprove says in a sentence who may approve.
 	MayApprove string `json:"may_approve"`
+	// MayOverride names the people who may let it run although its last check failed, because sources were down; empty
+	// where that is not why it failed, or the configuration is not known.
+	MayOverride []string `json:"may_override,omitempty"`
 	// Approvers is how many different people have to approve, Consents who has.
 	Approvers int      `json:"approvers"`
 	Consents  []string `json:"consents"`

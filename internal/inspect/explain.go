@@ -89,6 +89,9 @@ func (q *request) explanation() string {
 	if !q.Enforced && (q.Execution != nil || q.Status == StatusDrift || q.Status == StatusCheckFailed) {
 		return q.observed(what)
 	}
+	if i := slices.IndexFunc(q.Answers, func(a Answer) bool { return a.resolves() }); i >= 0 {
+		return fmt.Sprintf("%s began, and its end is not on record. %s Nobody saw it.", capital(what), q.Answers[i].progress().Text)
+	}
 	switch q.Status {
 	case StatusPending:
 		return q.waiting(what)
@@ -123,7 +126,7 @@ func (q *request) explanation() string {
 		return fmt.Sprintf("Approved%s and checked; %s ran and returned an error. What it did before that is not known here, and it is not repeated.", q.by(), what)
 	case StatusInDoubt:
 		return fmt.Sprintf("%s was started and its end is not on record: either it is still running, or its process ended and nobody knows whether it took effect. "+
-			"It is never repeated by itself. Look at the system that it acts on, then resolve the approval.", capital(what))
+			"It is never repeated by itself. Look at the system that it acts on, then say what came of it, on the page or with contextgraph resolve.", capital(what))
 	}
 	return ""
 }
@@ -241,7 +244,11 @@ func joinSome(parts []string) string {
 	return strings.Join(parts, "; ")
 }
 
+// by names all who approved, or who rejected.
 func (q *request) by() string {
+	if n := len(q.Consents); n > 0 && q.Status != StatusRejected {
+		return " by " + strings.Join(q.Consents, ", ")
+	}
 	for _, a := range slices.Backward(q.Answers) {
 		if a.Approver != "" {
 			return " by " + a.Approver

@@ -59,6 +59,16 @@ func (q *request) overriding() string {
 	return fmt.Sprintf(" THE CHECK FAILED because sources were down%s. %s let the call run all the same.", q.failures(), who)
 }
 
+// Overridable reports whether people with the right may let the call run: all that failed in the last check are sources
+// that are down.
+func (a *Approval) Overridable() bool {
+	n := len(a.Checks)
+	if !a.Status.Open() || !a.Enforced || n == 0 || a.Checks[n-1].Verdict != verdictFailed || len(a.Checks[n-1].Failures) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(a.Checks[n-1].Failures, func(f safety.Failure) bool { return !f.Down() })
+}
+
 // mayApprove says who may approve.
 func (q *request) mayApprove() string {
 	switch {

@@ -14,7 +14,7 @@ import (
 // Progress is one thing that happened to a request, as the record has it.
 type Progress struct {
 	At time.Time `json:"at"`
-	// Step is "asked", "answered", "refused", "checked", "started" or "ended".
+	// Step is "asked", "answered", "refused", "checked", "started", "ended" or "resolved".
 	Step string `json:"step"`
 	// Status is the status that the step speaks for: "safe", "drift" or "check_failed" of a check,
 	// "executed", "failed" or "in_doubt" of a run, "rejected" of a no, and "pending" of anything
@@ -39,14 +39,21 @@ func (q *request) progress() []Progress {
 	}
 	if x := q.Execution; x != nil {
 		what := cmp.Or(q.Tool, "It")
-		began := Progress{x.Start, "started", StatusInDoubt, what + " was started; its end is not on record yet."}
+		at := x.Start
+		for _, k := range q.Checks {
+			// The row of the call begins before the check that lets it run.
+			if k.Stage == stageExecution && k.At.After(at) && (x.End.IsZero() || !k.At.After(x.End)) {
+				at = k.At
+			}
+		}
+		began := Progress{at, "started", StatusInDoubt, what + " was started; its end is not on record yet."}
 		switch x.outcome() {
 		case StatusExecuted:
 			began.Text = what + " was started."
-			out = append(out, began, Progress{cmp.Or(x.End, x.Start), "ended", StatusExecuted, what + " ran without an error."})
+			out = append(out, began, Progress{cmp.Or(x.End, at), "ended", StatusExecuted, what + " ran without an error."})
 		case StatusFailed:
 			began.Text = what + " was started."
-			out = append(out, began, Progress{cmp.Or(x.End, x.Start), "ended", StatusFailed, sentence(what + " returned an error: " + cmp.Or(x.Error, "it has no text"))})
+			out = append(out, began, Progress{cmp.Or(x.End, at), "ended", StatusFailed, sentence(what + " returned an error: " + cmp.Or(x.Error, "it has no text"))})
 		default:
 			out = append(out, began)
 		}
@@ -57,15 +64,19 @@ func (q *request) progress() []Progress {
 }
 
 func (a *Answer) progress() Progress {
-	who := cmp.Or(a.Approver, "A person whom the record does not name")
+	who := cmp.Or(a.Approver, "Somebody")
 	p := Progress{a.At, "answered", StatusPending, who + " said yes, and it was taken."}
 	said := who + " said yes"
 	if !a.Confirmed {
 		said, p.Status = who+" said no", StatusRejected
 	}
 	switch {
+	case a.Reason == safety.CodeHappened:
+		p.Step, p.Status, p.Text = "resolved", StatusExecuted, sentence(who+" looked and says that it took effect: "+a.Because)
+	case a.Reason == safety.CodeDidNotHappen:
+		p.Step, p.Status, p.Text = "resolved", StatusFailed, sentence(who+" looked and says that it did not take effect: "+a.Because)
 	case a.Reason == safety.CodeMoreApprovers:
-		p.Text = said + ": more people have to approve."
+		p.Text = sentence(said + ": " + cmp.Or(a.Refusal, "more people have to approve"))
 	case a.Refusal != "" || a.Confirmed && !a.Accepted:
 		p.Step, p.Status = "refused", StatusPending
 		p.Text = sentence(said + ", and it was not taken: " + a.why())

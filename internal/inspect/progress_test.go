@@ -24,22 +24,22 @@ func TestProgress(t *testing.T) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
-			"checked safe: Checked when it was answered: nothing has changed.", "started in_doubt: buy was started.",
-			"checked safe: Checked right before it would run: nothing has changed.", "ended executed: buy ran without an error.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
+			"started in_doubt: buy was started.", "ended executed: buy ran without an error.",
 		}},
 		"running": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
-			"checked safe: Checked when it was answered: nothing has changed.", "started in_doubt: buy was started; its end is not on record yet.",
-			"checked safe: Checked right before it would run: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
+			"started in_doubt: buy was started; its end is not on record yet.",
 		}},
 		"failed": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolError, failed("no money")).over("r2")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
-			"checked safe: Checked when it was answered: nothing has changed.", "started in_doubt: buy was started.",
-			"checked safe: Checked right before it would run: nothing has changed.", "ended failed: buy returned an error: no money.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
+			"started in_doubt: buy was started.", "ended failed: buy returned an error: no money.",
 		}},
 		"blocked": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").over("r2")
@@ -59,6 +59,14 @@ func TestProgress(t *testing.T) {
 		"a no with a reason": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected", "because": "too expensive"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: too expensive."}},
+		"resolved": {func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
+			s.answers("r3", m{"confirmed": false, "accepted": false, "reason": "happened", "because": "the shop has the order"}).over("r3")
+		}, []string{
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
+			"started in_doubt: buy was started; its end is not on record yet.", "resolved executed: bob looked and says that it took effect: the shop has the order.",
+		}},
 		"a wish": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "change_wanted", "change": "at most $30,000"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: at most $30,000."}},

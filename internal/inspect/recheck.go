@@ -14,7 +14,9 @@ import (
 
 // Recheck is a check that was made now, for a session on record.
 type Recheck struct {
-	Report safety.Report
+	// Verdict is that of its report, Skipped how many entities the policy lets go unchecked that were not checked.
+	Verdict string
+	Skipped int
 	// Approval is the request that was checked, as the ledger has it after the check, Request the
 	// same as people see it; nil where the session has none.
 	Approval *safety.Approval
@@ -35,29 +37,18 @@ func (r *Recheck) Status() Status {
 	if r.Over() {
 		return r.Request.Status
 	}
-	return statusOfVerdict(r.Report.Verdict().String())
+	return statusOfVerdict(r.Verdict)
 }
 
 // Explanation says what the status means.
 func (r *Recheck) Explanation() string {
 	switch {
 	case !r.Over():
-		return explained(r.Status(), r.skipped(), len(r.NeedsAgent))
+		return explained(r.Status(), r.Skipped, len(r.NeedsAgent))
 	case r.Approval.State == safety.StatePermitted && r.Request.Status == StatusSafe:
 		return "It was approved, and a permit for one run was handed out: nothing is left to approve."
 	}
 	return r.Request.Explanation
-}
-
-// skipped is how many entities the policy lets go unchecked that were not checked.
-func (r *Recheck) skipped() int {
-	n := 0
-	for _, e := range r.Report.Entities() {
-		if e.Outcome == safety.EntitySkipped {
-			n++
-		}
-	}
-	return n
 }
 
 // explained says what a verdict about an open request means. skipped counts the optional entities

@@ -54,6 +54,10 @@ func refusal(code string) string {
 		return "the ledger could not be read or written"
 	case safety.CodeCanceled:
 		return "the run has ended"
+	case safety.CodeHappened:
+		return "a person says that it took effect"
+	case safety.CodeDidNotHappen:
+		return "a person says that it did not take effect"
 	case safety.CodeInternal:
 		return "a part of the guard failed, or there is no guard"
 	}

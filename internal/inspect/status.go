@@ -142,6 +142,10 @@ func (q *request) rowStatus(now time.Time) Status {
 	}
 	verdict := q.verdict()
 	switch {
+	case q.hears(safety.CodeHappened):
+		return StatusExecuted
+	case q.hears(safety.CodeDidNotHappen):
+		return StatusFailed
 	case q.Execution != nil:
 		return q.Execution.outcome()
 	case q.Enforced && (q.permitted() || q.hears(safety.CodeAlreadyUsed)):

@@ -31,7 +31,20 @@ func away(err error) error {
 			return down(err)
 		}
 	}
+	// PostgreSQL and others say by SQLSTATE that no connection stands: 08 is a connection exception, 53 are
+	// insufficient resources, 57 is an intervention of the operator, 55000 a database that does not accept connections.
+	if state, is := errors.AsType[sqlState](err); is {
+		if code := state.SQLState(); code == "55000" || slices.Contains([]string{"08", "53", "57"}, code[:min(len(code), 2)]) {
+			return down(err)
+		}
+	}
 	return err
+}
+
+// sqlState is an error of a database with its SQLSTATE. Drivers such as pgx and lib/pq have it.
+type sqlState interface {
+	error
+	SQLState() string
 }
 
 // awayStatus reports whether a status says that the service does not work at present.

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -74,17 +75,30 @@ func TestHTTPCertificate(t *testing.T) {
 	wantAway(t, "plain HTTP", err, false)
 }
 
+// sqlState is an error of a database with its SQLSTATE.
+type sqlState string
+
+func (s sqlState) Error() string    { return "SQLSTATE " + string(s) }
+func (s sqlState) SQLState() string { return string(s) }
+
 func TestSQLAway(t *testing.T) {
 	gone := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	for name, tt := range map[string]struct {
 		db   *fakeDB
 		want bool
 	}{
-		"no connection":     {&fakeDB{queryErr: gone}, true},
-		"a bad connection":  {&fakeDB{queryErr: driver.ErrBadConn}, true},
-		"it breaks":         {&fakeDB{columns: []string{"price"}, rowErr: gone}, true},
-		"behind a row":      {&fakeDB{columns: []string{"price"}, rows: [][]driver.Value{{"1"}}, rowErr: gone}, true},
-		"a wrong statement": {&fakeDB{queryErr: errors.New("syntax error")}, false},
+		"no connection":                  {&fakeDB{queryErr: gone}, true},
+		"a bad connection":               {&fakeDB{queryErr: driver.ErrBadConn}, true},
+		"it breaks":                      {&fakeDB{columns: []string{"price"}, rowErr: gone}, true},
+		"behind a row":                   {&fakeDB{columns: []string{"price"}, rows: [][]driver.Value{{"1"}}, rowErr: gone}, true},
+		"a wrong statement":              {&fakeDB{queryErr: errors.New("syntax error")}, false},
+		"it does not accept connections": {&fakeDB{queryErr: sqlState("55000")}, true},
+		"it starts up":                   {&fakeDB{queryErr: sqlState("57P03")}, true},
+		"too many connections":           {&fakeDB{queryErr: fmt.Errorf("failed to connect: %w", sqlState("53300"))}, true},
+		"a lost connection, by a row":    {&fakeDB{columns: []string{"price"}, rowErr: sqlState("08006")}, true},
+		"a table that is not there":      {&fakeDB{queryErr: sqlState("42P01")}, false},
+		"a lock":                         {&fakeDB{queryErr: sqlState("55P03")}, false},
+		"no state":                       {&fakeDB{queryErr: sqlState("")}, false},
 	} {
 		_, err := sqlChecker(t, placementQuery(), querierOf{tt.db.open(t)}).Check(t.Context(), strava)
 		wantAway(t, name, err, tt.want)

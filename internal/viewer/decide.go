@@ -92,6 +92,18 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"ok": true, "message": "The answer was sent."})
 }
 
+// mayOverride says of each request who may override its check.
+func (h *handler) mayOverride(s *inspect.Session) {
+	if h.Overriders == nil {
+		return
+	}
+	for i := range s.Approvals {
+		if a := &s.Approvals[i]; a.Overridable() {
+			a.MayOverride = h.Overriders(a.Tool)
+		}
+	}
+}
+
 // authorized reports whether a token may decide. It takes the same time for every token.
 func (h *handler) authorized(token string) bool {
 	given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(h.Token))
@@ -108,6 +120,8 @@ func readDecision(body io.Reader) (answer.Decision, error) {
 		Confirmed      *bool  `json:"confirmed"`
 		Reason         string `json:"reason"`
 		Change         string `json:"change"`
+		Override       string `json:"override"`
+		Resolve        string `json:"resolve"`
 	}
 	if err := readObject(body, &in); err != nil {
 		return answer.Decision{}, errors.New("the decision cannot be read: " + err.Error() + "; send one JSON object")
@@ -119,6 +133,7 @@ func readDecision(body io.Reader) (answer.Decision, error) {
 	d := answer.Decision{
 		Session: record.Session{App: in.App, User: in.User, ID: in.Session}, ApprovalID: in.ApprovalID,
 		ConfirmationID: in.ConfirmationID, Confirmed: *in.Confirmed, Reason: strings.TrimSpace(in.Reason), Change: strings.TrimSpace(in.Change),
+		Override: strings.TrimSpace(in.Override), Resolve: in.Resolve,
 	}
 	return d, d.Check()
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Decide Decider
 	// Token has to be sent with a decision: at least [MinToken] bytes. Required with Decide.
 	Token string
+	// Overriders names the people who may override the check of a tool. Default: nobody.
+	Overriders func(tool string) []string
 	// Check checks the world now for an open request. Nil, the default, lets no page check.
 	Check Checker
 	// Queries, Names and Version are as in [Document].
@@ -152,6 +154,7 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.checks.addTo(seen)
+	h.mayOverride(seen)
 	replyLong(w, r, struct {
 		Session shown      `json:"session"`
 		Code    []CodeStep `json:"code"`

@@ -74,7 +74,7 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 	g.logCause(outcome)
 	approval := outcome.Approval
 	if approval.CallID != "" {
-		g.of(r).noteAnswer(approval.CallID, answered{outcome, asSaid(&confirmation)})
+		g.of(r).noteAnswer(approval.CallID, answered{outcome, asSaid(&confirmation), answer.Resolve != ""})
 	}
 	x := plugin.Row{
 		Type: record.HITLConfirmationRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(err),

@@ -83,7 +83,7 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	case !confirmation.Confirmed:
 		answer, _ := r.answerTo(c.ID)
 		switch {
-		case answer.Reason == safety.CodeChange:
+		case answer.Reason == safety.CodeChange, answer.resolves:
 			return g.refuse(r, c, refusalOf(name, answer.Outcome)), nil
 		case answer.Because != "":
 			// It stays ADK's own error, which other plugins know, with the reason behind it.

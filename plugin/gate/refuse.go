@@ -46,6 +46,14 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 		message = fmt.Sprintf("An earlier check found that the world had changed since the approval of %s was asked.", name)
 	case safety.CodeAlreadyUsed, safety.CodeSuperseded:
 		message = fmt.Sprintf("The answer does not let %s run: %s.", name, outcome.Approval.Ended())
+	case safety.CodeHappened:
+		message = fmt.Sprintf("%s had begun, and its end was not on record. %s looked and says that it took effect: %s", name, text.Visible(outcome.By), text.Visible(outcome.Because))
+	case safety.CodeDidNotHappen:
+		message = fmt.Sprintf("%s had begun, and its end was not on record. %s looked and says that it did not take effect: %s", name, text.Visible(outcome.By), text.Visible(outcome.Because))
+	case safety.CodeNotPending:
+		if outcome.Detail != "" {
+			message = fmt.Sprintf("The answer to the approval request of %s does not count: %s.", name, text.Visible(outcome.Detail))
+		}
 	case safety.CodeExpired:
 		message = fmt.Sprintf("The approval request of %s has expired.", name)
 	}

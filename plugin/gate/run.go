@@ -201,6 +201,8 @@ type input struct {
 type answered struct {
 	safety.Outcome
 	said []byte
+	// resolves says that it was about a call in doubt.
+	resolves bool
 }
 
 // repeatKey tells the calls of a run apart by their effect.

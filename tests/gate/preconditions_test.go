@@ -18,6 +18,7 @@ import (
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -125,6 +126,42 @@ func TestEffectInsistsOnWhatTheCheckSaw(t *testing.T) {
 				t.Errorf("sold at %v and %s, want nothing and failed", got, a.State)
 			}
 		})
+	}
+}
+
+// A tool that refuses to act without a revision, as docs/checkers.md says, acts on the word of two people who override the
+// check of a source that is down, and on nobody else's.
+func TestOverrideReachesAToolThatInsists(t *testing.T) {
+	s := &seller{price: "$40,000", revision: 7}
+	var seen []safety.Precondition
+	h := cgtest.New(t, cgtest.Unasked, storefront(s, nil, &seen), known(1), func(o *cgtest.Options) {
+		o.Config.CheckFuncs["Product"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+			return safety.State{}, &safety.AnswerError{Reason: safety.ReasonSourceDown, Err: errors.New("connection refused")}
+		})
+	})
+	h.Effect = func(ctx agent.Context) error {
+		for _, p := range contextgraph.Preconditions(ctx) {
+			if p.EntityType != "Product" || p.Entity != "Strava Sponsored Routes" {
+				continue
+			}
+			if p.Overridden {
+				return s.sell("")
+			}
+			return s.sell(p.Version)
+		}
+		return errors.New("the product has no revision to insist on")
+	}
+	id, _ := asks(h, "bob")
+	for _, who := range []string{"eva", "tom"} {
+		if len(s.sales()) > 0 {
+			t.Errorf("sold before %s had overridden", who)
+		}
+		msg := adktest.Answer(id, true)
+		msg.Parts[0].FunctionResponse.Response["payload"] = map[string]any{"contextgraph": map[string]any{"override": "by phone"}}
+		turn(h, who, msg)
+	}
+	if a := h.Approvals(cgtest.SessionID)[0]; a.State != safety.StateExecuted || len(s.sales()) != 1 {
+		t.Errorf("%s, sold at %v", a.State, s.sales())
 	}
 }
 

@@ -151,6 +151,7 @@
  * @property {string} [expires_at]
  * @property {number} waited_ms
  * @property {{name: string, authenticated: boolean}} [requester]
+ * @property {string[]} [may_override]
  * @property {number} approvers
  * @property {string[]} consents
  * @property {string} [change]

@@ -24,7 +24,7 @@
  * @typedef {{app: string, user: string, q: string, status: Status[], after?: string, limit: number}} ListQuery
  * @typedef {{sessions: Summary[], next: string}} ListPage
  * @typedef {{session: Session, code: CodeStep[]}} Loaded
- * @typedef {{confirmed: boolean, reason?: string, change?: string}} Reply
+ * @typedef {{confirmed: boolean, reason?: string, change?: string, override?: string, resolve?: string}} Reply
  * @typedef {{session: SessionKey, approval_id: string, confirmation_id: string, token: string, reply: Reply}} Decision
  */
 

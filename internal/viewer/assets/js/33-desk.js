@@ -91,7 +91,7 @@ class Desk {
   /** underWay is the answer that was sent and that the record does not show yet. @param {Approval} a */
   underWay(a) {
     const sent = this.sent.get(a.confirmation_id);
-    return sent && a.answers.length <= sent.answers && waits(a.status) ? sent : null;
+    return sent && a.answers.length <= sent.answers && (waits(a.status) || a.status === "in_doubt") ? sent : null;
   }
 
   /** refused is the last answer, if it was not taken and the request is open still. @param {Approval} a */

@@ -4,14 +4,22 @@
 
 // How an approval is answered: three buttons, and a row that unfolds in place to confirm.
 
-/** @typedef {"yes"|"no"|"change"} Choice */
+/** @typedef {"yes"|"no"|"change"|"override"|"happened"|"didnot"} Choice */
 
-/** @type {Record<Choice, {button: string, icon: IconName, cls: string, send: string, note: string, label: string}>} */
+/** What a choice says, and the words that it takes; reply makes the answer of the words. @type {Record<Choice, {button: string, icon: IconName, cls: string, send: string, note: string, label: string, reply: (words: string) => Reply}>} */
 const CHOICES = {
-  yes: { button: "Yes", icon: "check", cls: "primary", send: "Yes, run it once", label: "", note: "The gate checks what it rests on now, and again right before it runs. If anything has changed, or cannot be checked, nothing runs: the gate decides, not this page." },
-  no: { button: "No, with a reason", icon: "rejected", cls: "danger", send: "No, do not run it", label: "Reason (optional): the agent reads it", note: "A no is final. A new plan needs a new request." },
-  change: { button: "Change this", icon: "pen", cls: "primary", send: "Send the wish", label: "What should be different? The agent reads it", note: "This request ends with a no. The agent can ask again with another plan." },
+  yes: { button: "Yes", icon: "check", cls: "primary", send: "Yes, run it once", label: "", note: "The gate checks what it rests on now, and again right before it runs. If anything has changed, or cannot be checked, nothing runs: the gate decides, not this page.", reply: () => ({ confirmed: true }) },
+  no: { button: "No, with a reason", icon: "rejected", cls: "danger", send: "No, do not run it", label: "Reason (optional): the agent reads it", note: "A no is final. A new plan needs a new request.", reply: (reason) => ({ confirmed: false, ...(reason ? { reason } : {}) }) },
+  change: { button: "Change this", icon: "pen", cls: "primary", send: "Send the wish", label: "What should be different? The agent reads it", note: "This request ends with a no. The agent can ask again with another plan.", reply: (change) => ({ confirmed: false, change }) },
+  override: { button: "Override", icon: "warning", cls: "danger", send: "Override the check", label: "Why shall it run although a source is down?", note: "It takes two of the people with that right, each with a reason. The call runs only if nothing else fails.", reply: (override) => ({ confirmed: true, override }) },
+  happened: { button: "It took effect", icon: "check", cls: "primary", send: "It took effect", label: "How do you know? The record keeps it", note: "Look at the system that it acts on first. Nothing runs because of this.", reply: (reason) => ({ confirmed: false, resolve: "happened", reason }) },
+  didnot: { button: "It did not take effect", icon: "rejected", cls: "primary", send: "It did not take effect", label: "How do you know? The record keeps it", note: "Look at the system that it acts on first. Nothing runs because of this: a repetition needs a new request.", reply: (reason) => ({ confirmed: false, resolve: "did_not_happen", reason }) },
 };
+
+/** sentWord says what was sent. @param {Reply} reply */
+function sentWord(reply) {
+  return reply.resolve ? "Your finding" : reply.override ? "Your override" : reply.confirmed ? "Your yes" : "Your no";
+}
 
 /**
  * DecideBox has the buttons, and beside them what was said against an answer. It is the same element
@@ -40,8 +48,10 @@ class DecideBox {
   /** offered are the answers that the server would pass on. No gate would look at the world before a call that is only observed. */
   offered() {
     const { app, a } = this;
-    if (!app.page.decisions || !app.page.live || a.kind !== "confirmation" || !waits(a.status) || app.desk.underWay(a)) return [];
-    return /** @type {Choice[]} */ (a.enforced ? ["yes", "no", "change"] : ["no", "change"]);
+    if (!app.page.decisions || !app.page.live || a.kind !== "confirmation" || app.desk.underWay(a)) return [];
+    if (a.status === "in_doubt" && a.enforced) return ["happened", "didnot"];
+    if (!waits(a.status)) return [];
+    return /** @type {Choice[]} */ ([...(a.enforced ? ["yes"] : []), "no", "change", ...((a.may_override || []).length > 0 ? ["override"] : [])]);
   }
 
   /** @param {Approval} a */
@@ -64,7 +74,7 @@ class DecideBox {
     replace(this.out,
       this.sending ? h("p", {}, h("span", "spinner"), " Sending…")
         : this.error ? h("p", "bad-text", icon("error"), this.error)
-          : [sent ? h("p", "sent", icon("arrow"), h("span", {}, (sent.reply.confirmed ? "Your yes" : "Your no") + " was sent ", agoEl(sent.at), ". What the gate makes of it appears here: the record has no word of it yet."))
+          : [sent ? h("p", "sent", icon("arrow"), h("span", {}, sentWord(sent.reply) + " was sent ", agoEl(sent.at), ". What the gate makes of it appears here: the record has no word of it yet."))
             : refused ? h("p", "bad-text", icon("error"), h("span", {}, "The last yes was not taken: ", h("strong", {}, words(refused.reason || "no reason is on record")), refused.refusal ? ". " + capital(refused.refusal) + "." : ".")) : null, this.nowhere()]);
     this.root.hidden = !this.out.firstChild && !this.buttons.firstChild;
   }
@@ -100,17 +110,17 @@ class DecideBox {
     this.choice = choice;
     button?.setAttribute("aria-expanded", "true");
     const c = CHOICES[choice];
-    const wish = choice === "yes" ? null : h("textarea", { rows: 2, maxlength: 2000, required: choice === "change", name: "words" });
+    const wish = choice === "yes" ? null : h("textarea", { rows: 2, maxlength: 2000, required: choice !== "no", name: "words" });
     const token = this.app.desk.token ? null : h("input", { type: "password", id: "cg-token", autocomplete: "off", spellcheck: "false", required: true });
     const send = h("button", { type: "submit", class: "btn " + c.cls }, c.send);
     const form = h("form", { class: "decision", "aria-label": c.button },
       wish && h("label", {}, c.label, wish),
       token && h("label", {}, "Token", token, h("span", "muted", "“contextgraph serve” printed it. It stays in the memory of this page until you close it.")),
-      h("p", "muted", c.note),
+      h("p", "muted", c.note, choice === "override" && " They are " + (this.a.may_override || []).join(", ") + "."),
       h("div", "actions", send, h("button", { class: "btn quiet", onclick: () => this.choose(choice) }, "Back")));
     form.addEventListener("submit", (ev) => {
       ev.preventDefault();
-      this.send({ confirmed: choice === "yes", ...(wish && wish.value.trim() ? { [choice === "no" ? "reason" : "change"]: wish.value.trim() } : {}) }, token ? token.value : this.app.desk.token, send);
+      this.send(c.reply(wish ? wish.value.trim() : ""), token ? token.value : this.app.desk.token, send);
     });
     replace(this.place, form);
     (wish || token || send).focus();
@@ -135,7 +145,7 @@ class DecideBox {
         this.close();
         this.choose(choice);
         const wish = this.place.querySelector("textarea");
-        if (wish) wish.value = reply.reason || reply.change || "";
+        if (wish) wish.value = reply.reason || reply.change || reply.override || "";
       }
       this.error = capital(said(err));
     }

@@ -22,12 +22,12 @@ function lookOfStep(p) {
 /** ending is how it stands, where the last step does not say it. @param {App} app @param {Approval} a @returns {[IconName, string, Child, Child?]|null} */
 function ending(app, a) {
   const sent = app.desk.underWay(a);
-  if (sent) return ["arrow", "idle", [sent.reply.confirmed ? "Your yes" : "Your no", " was ", h("strong", {}, "sent"), " ", h("span", "passed-at", agoEl(sent.at))], "The record has no word of the gate yet."];
+  if (sent) return ["arrow", "idle", [sentWord(sent.reply), " was ", h("strong", {}, "sent"), " ", h("span", "passed-at", agoEl(sent.at))], "The record has no word of the gate yet."];
   if (a.status === "drift") return ["drift", "warn", h("strong", {}, "Blocked for good"), "It needs a new request."];
   if (a.status === "rejected") return ["rejected", "stop", h("strong", {}, "It does not run"), "A new plan needs a new request."];
   if (a.status === "expired") return ["expired", "idle", h("strong", {}, "Expired"), "Nothing came of it in time."];
   if (a.status === "superseded") return ["expired", "idle", h("strong", {}, "Superseded"), "The same call was asked for again; answer the later request."];
-  if (a.status === "in_doubt") return ["doubt", "doubt", h("strong", {}, "In doubt"), "Look at the system that it acts on, then resolve it."];
+  if (a.status === "in_doubt") return ["doubt", "doubt", h("strong", {}, "In doubt"), "Look at the system that it acts on, then say what came of it."];
   if (a.execution) return null;
   if (a.status === "safe") return ["clock", "wait", "Approved, and not run yet", "It is checked once more right before it runs."];
   const missing = a.approvers - a.consents.length;
