@@ -300,7 +300,7 @@
  * @property {string[]} warnings
  *
  * The answer of the server to “check now”.
- * @typedef {object} Found
+ * @typedef {object} Rechecked
  * @property {"safe"|"drift"|"check_failed"} verdict
  * @property {string} explanation
  * @property {Check|null} check

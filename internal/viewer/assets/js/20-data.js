@@ -173,7 +173,7 @@ class StaticData {
     return (this.page.inbox || []).map(wholeItem);
   }
 
-  /** @param {SessionKey} _s @param {string} _id @returns {Promise<Found>} */
+  /** @param {SessionKey} _s @param {string} _id @returns {Promise<Rechecked>} */
   async check(_s, _id) {
     throw new Error("This page is a file and asks nobody. Use “contextgraph check”, or “contextgraph serve”.");
   }
@@ -265,7 +265,7 @@ class LiveData {
     return readAnswer(await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) }));
   }
 
-  /** check asks the world now. It changes nothing. @param {SessionKey} s @param {string} id @returns {Promise<Found>} */
+  /** check asks the world now. It changes nothing. @param {SessionKey} s @param {string} id @returns {Promise<Rechecked>} */
   async check(s, id) {
     const f = await this.post("api/check", { app: s.app, user: s.user, session: s.id, approval_id: id });
     return { ...f, check: f.check ? wholeCheck(f.check) : null, needs_agent: f.needs_agent || {} };

@@ -144,7 +144,7 @@ class App {
     Promise.all([this.list.load(), this.desk.loadInbox()]).then(([first]) => {
       const bare = !location.hash;
       if (this.route()) return;
-      if (bare && this.desk.inbox.length > 0) this.navigate("#v=inbox", true);
+      if (bare && this.desk.answerable().length > 0) this.navigate("#v=inbox", true);
       else if (first) this.open(first.session, true);
       else this.render();
     });
@@ -311,14 +311,14 @@ class App {
     this.entityIndex = new Map((this.session ? this.session.entities : []).map((e) => [e.key, e]));
   }
 
-  /** reload takes over what changed in the source, and leaves selection and view alone. */
-  async reload() {
+  /** reload takes over what changed in the source, and leaves selection and view alone. @param {boolean} [checked] a check was made, which is in no row */
+  async reload(checked) {
     await this.list?.load(true);
     const key = this.key;
     if (!key || this.loading) return;
     const known = this.list?.find(key);
     const s = this.session;
-    if (s && known && known.end === s.end && known.events === s.events && known.status === s.status) return;
+    if (s && known && !checked && known.end === s.end && known.events === s.events && known.status === s.status) return;
     try {
       const got = await this.data.session(key);
       if (!sameSession(key, this.key) || this.loading || !got) return;
@@ -385,7 +385,7 @@ class App {
 
   /** drawTitle says what is shown, and before that how many requests wait. */
   drawTitle() {
-    const s = this.session, n = this.desk.inbox.length;
+    const s = this.session, n = this.desk.answerable().length;
     document.title = (n > 0 ? "(" + n + ") " : "") + (s ? clip(s.title || s.session.id, 60) + " · " : this.viewId === "inbox" ? "Inbox · " : "") + "contextgraph";
   }
 

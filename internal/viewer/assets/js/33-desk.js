@@ -17,7 +17,7 @@ class Desk {
     this.token = "";
     /** @type {Map<string, Sent>} by confirmation */
     this.sent = new Map();
-    /** @type {Map<string, Found & {at: string}>} by approval */
+    /** @type {Map<string, Rechecked & {at: string}>} by approval */
     this.findings = new Map();
     /** @type {Map<string, string>} by approval, why the check could not be made */
     this.errors = new Map();
@@ -54,6 +54,11 @@ class Desk {
     this.app.events.emit("inbox", this.inbox);
   }
 
+  /** answerable are the requests that a yes can let run. */
+  answerable() {
+    return this.inbox.filter((i) => !i.hopeless);
+  }
+
   /** check asks the server for the present state of the world. @param {SessionKey} session @param {string} id */
   async check(session, id) {
     if (this.busy.has(id)) return;
@@ -69,7 +74,8 @@ class Desk {
       this.errors.set(id, said(err));
       announce("It could not be checked: " + said(err));
     }
-    await this.loadInbox(); // the server adds what it found
+    // The server adds what it found.
+    await Promise.all([this.loadInbox(), this.app.reload(true)]);
     this.busy.delete(id);
     this.app.events.emit("desk", id);
   }
@@ -99,30 +105,18 @@ class Desk {
     const last = a.answers[a.answers.length - 1];
     return last && !last.accepted && last.confirmed && last.reason !== "more_approvers" && waits(a.status) && !this.underWay(a) ? last : null;
   }
-
-  /**
-   * known is an approval with what the server found after the last check on record.
-   * @param {Approval} a @returns {Approval & {last: Check|undefined}}
-   */
-  known(a) {
-    const last = a.checks[a.checks.length - 1];
-    const c = waits(a.status) ? this.findings.get(a.id)?.check : null;
-    if (!c || (last && millis(last.at) > millis(c.at))) return { ...a, last };
-    const found = new Map(c.entities.map((e) => [e.type + "\n" + e.value, e]));
-    const entities = a.entities.map((e) => ({ ...e, ...found.get(e.type + "\n" + e.value), key: e.key }));
-    return { ...a, entities, costs: c.costs.length > 0 ? c.costs : a.costs, last: c };
-  }
 }
 
 const CHECK_NOTE = "A check here permits nothing. The gate checks again when you answer, and once more right before it runs.";
 
-/** findingBody says what “check now” found. @param {Found & {at: string}} f */
+/** findingBody says what “check now” found. @param {Rechecked & {at: string}} f */
 function findingBody(f) {
   const needs = Object.entries(f.needs_agent);
   return [
     h("p", "finding-head", mark(statusInfo(f.verdict)), " ", h("span", "muted", "checked ", agoEl(f.at))),
     h("p", {}, f.explanation),
-    needs.length > 0 && h("ul", "needs", needs.map(([type, why]) => h("li", {}, icon("info"), h("span", {}, h("strong", {}, type), " ", why && why !== "needs_agent" ? why : "needs the agent: its checker calls a tool of the agent again")))),
+    needs.length > 0 && h("ul", "needs", needs.map(([type, why]) => h("li", {}, icon("info"), h("span", {}, h("strong", {}, type), ": only the agent can check it",
+      why && why !== "needs_agent" && " (" + why + ")", ". It is checked there when you answer.")))),
   ];
 }
 

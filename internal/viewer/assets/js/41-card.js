@@ -19,7 +19,7 @@ class Card {
   /** @param {Approval} record */
   draw(record) {
     const { app, index } = this;
-    const a = app.desk.known(record);
+    const a = { ...record, last: record.checks[record.checks.length - 1] };
     this.decide.update(record);
     this.check.update(record);
     this.root.className = "card edge-" + statusInfo(a.status).tone;
@@ -36,10 +36,25 @@ function head(app, a, index) {
       h("span", "muted", "asked ", agoEl(a.requested_at), a.agent && " by " + a.agent)),
     h("h2", { id: "approval-" + index }, leading(actionOf(a), actionOf(a).split(", with")[0])),
     a.not_checked && h("p", "note", icon("info"), "Not checked: " + a.not_checked.join(", ") + "."),
-    h("p", { class: "card-explain status-" + a.status }, a.explanation),
+    h("p", { class: "card-explain status-" + a.status }, pointed(a.explanation, a)),
     a.warnings.length > 0 && h("ul", "callout warn list", a.warnings.map((w) => h("li", {}, icon("warning"), w))),
     (a.notes || []).map((n) => h("p", "note", icon("info"), n)),
     !a.enforced && a.kind === "confirmation" && h("p", "note", icon("info"), "This confirmation was only observed: the call ran, or would run, whatever the verdict. List the tool under guard.tools to enforce it."));
+}
+
+/**
+ * pointed is a sentence of the record without what a check found, which stands in the rows of the card.
+ * @param {string} text @param {Approval} a
+ */
+function pointed(text, a) {
+  for (const c of a.checks) {
+    for (const effect of ["block", "fail"]) {
+      const all = c.findings.filter((f) => f.effect === effect).map((f) => f.text);
+      const some = all.length > 3 ? [...all.slice(0, 3), all.length - 3 + " more"] : all;
+      if (all.length > 0) text = text.replace(" (" + some.join("; ") + ")", "");
+    }
+  }
+  return text;
 }
 
 /** leading sets off the beginning of a sentence. @param {string} text @param {string} begin */
@@ -54,7 +69,7 @@ function people(app, a) {
   return h("section", "rail-people", h("h3", {}, "Who"), facts([
     ["May approve", a.may_approve],
     ["Has approved", has],
-    ["Asked by", a.requester && [h("strong", {}, a.requester.name), " ", a.requester.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated: may be whoever approves", "wait", "warning")]],
+    ["Asked by", a.requester && [h("strong", {}, a.requester.name), " ", a.requester.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated", "wait", "warning")]],
     ["Wish", a.change],
     ["Asked", timeEl(a.requested_at)],
     ["Expires", !Number.isNaN(millis(a.expires_at)) && timeEl(a.expires_at)],
@@ -118,7 +133,7 @@ function differences(a) {
 /** records is what the record has, for those who look closer. @param {App} app @param {Approval & {last: Check|undefined}} a */
 function records(app, a) {
   return [
-    a.hint && h("section", "c-part", h("h3", {}, "As the agent asked"), h("p", "muted", a.hint)),
+    a.hint && h("section", "c-part", h("h3", {}, "The request in words"), h("p", "muted", a.hint)),
     a.kind === "confirmation" && h("section", "c-part", h("h3", {}, "Checks", h("span", "count", String(a.checks.length))), checkList(app, a)),
     h("div", "c-cols",
       h("section", "c-part", h("h3", {}, "Answers"), answerList(app, a)),

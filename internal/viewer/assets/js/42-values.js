@@ -65,8 +65,7 @@ function seenNow(app, a) {
   const rank = (e) => order.indexOf(e.outcome || "");
   const quiet = a.entities.filter((e) => !moved.has(e)).sort((x, y) => rank(x) - rank(y));
   const list = h("ul", "v-quiet");
-  const failures = a.last ? a.last.failures : [];
-  chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e), failures.find((f) => f.entity_type === e.type && f.entity === e.value)), 40);
+  chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e), a.findings.filter((f) => f.effect === "fail" && f.type === e.type && f.value === e.value)), 40);
   const count = a.entities.some((e) => e.outcome) ? moved.size + " of " + a.entities.length + " changed" : "not checked";
   const title = h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", meaning(STAGES, a.last.stage) || words(a.last.stage)));
   if (changed.length + others.length === 0) return [h("section", "c-part", title, list), costs(a)];
@@ -99,14 +98,19 @@ function otherLine(x) {
     h("span", "v-vals", change(x.before, x.after, percent(x.change_percent)), x.condition && h("span", "v-cond", x.condition + " needed")), h("span", "v-also", words(x.drift_type)));
 }
 
-/** quietLine has the values of an entity that have not changed, or that nobody knows now. @param {App} app @param {Rested} e @param {Value[]} values @param {Failure|undefined} failure */
-function quietLine(app, e, values, failure) {
-  const look = e.outcome ? lookOf(OUTCOMES, e.outcome) : { label: "not checked", icon: /** @type {IconName} */ ("clock"), tone: "wait" };
+/**
+ * quietLine has the values of an entity that have not changed, or that nobody knows now.
+ * @param {App} app @param {Rested} e @param {Value[]} values @param {Finding[]} failed why its check failed
+ */
+function quietLine(app, e, values, failed) {
+  const look = e.outcome ? lookOf(OUTCOMES, e.outcome) : NOT_CHECKED;
+  const name = e.type + " " + e.value + ": ";
   return h("li", "v-row", entityLink(app, e.key, e.type, e.value),
     h("span", "v-list", values.map(only)),
-    h("span", "v-state", mark({ ...look, label: look.label.toLowerCase() }), e.unseen && [" ", badge("not shown to the approver", "warn", "warning")]),
+    h("span", "v-state", mark({ ...look, label: look.label.toLowerCase() }),
+      e.unseen && [" ", badge("not shown to the approver", "warn", "warning")]),
     seenAge(e),
-    (failure || e.reason) && h("span", "v-why", meaning(REASONS, failure ? failure.reason : e.reason) || e.reason));
+    failed.map((f) => h("span", "v-why", f.text.startsWith(name) ? capital(f.text.slice(name.length)) : f.text)));
 }
 
 /** amount reads the number in a text such as "$52,000"; NaN if there is none. @param {string} text */

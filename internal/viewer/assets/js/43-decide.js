@@ -48,10 +48,14 @@ class DecideBox {
   /** offered are the answers that the server would pass on. No gate would look at the world before a call that is only observed. */
   offered() {
     const { app, a } = this;
-    if (!app.page.decisions || !app.page.live || a.kind !== "confirmation" || app.desk.underWay(a)) return [];
-    if (a.status === "in_doubt" && a.enforced) return ["happened", "didnot"];
-    if (!waits(a.status)) return [];
-    return /** @type {Choice[]} */ ([...(a.enforced ? ["yes"] : []), "no", "change", ...((a.may_override || []).length > 0 ? ["override"] : [])]);
+    if (!app.page.decisions || !app.page.live || app.desk.underWay(a)) return [];
+    /** @type {Choice[]} */
+    const out = [];
+    if (a.can.includes("approve")) out.push("yes");
+    if (a.can.includes("reject")) out.push("no", "change");
+    if (a.can.includes("override") && (a.may_override || []).length > 0) out.push("override");
+    if (a.can.includes("resolve")) out.push("happened", "didnot");
+    return out;
   }
 
   /** @param {Approval} a */
@@ -59,10 +63,11 @@ class DecideBox {
     this.a = a;
     const offered = this.offered();
     if (this.choice && !this.sending && !offered.includes(this.choice)) this.close();
-    const sign = JSON.stringify(offered);
+    const sign = JSON.stringify([offered, a.hopeless]);
     if (this.buttons.dataset.sign !== sign) {
       this.buttons.dataset.sign = sign;
-      replace(this.buttons, offered.map((c) => h("button", { class: "btn " + (c === "yes" ? "primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), CHOICES[c].button)));
+      const why = a.hopeless && offered.includes("yes") && h("p", "bad-text", icon("error"), h("span", {}, a.hopeless));
+      replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !a.hopeless ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), CHOICES[c].button)));
     }
     this.say();
   }
@@ -92,7 +97,7 @@ class DecideBox {
   close() {
     this.choice = "";
     this.place.replaceChildren();
-    for (const b of this.buttons.children) b.setAttribute("aria-expanded", "false");
+    for (const b of this.buttons.querySelectorAll("button")) b.setAttribute("aria-expanded", "false");
   }
 
   /** choose unfolds the row of an answer, or folds it. @param {Choice} choice */
@@ -112,8 +117,10 @@ class DecideBox {
     const c = CHOICES[choice];
     const wish = choice === "yes" ? null : h("textarea", { rows: 2, maxlength: 2000, required: choice !== "no", name: "words" });
     const token = this.app.desk.token ? null : h("input", { type: "password", id: "cg-token", autocomplete: "off", spellcheck: "false", required: true });
-    const send = h("button", { type: "submit", class: "btn " + c.cls }, c.send);
+    const send = h("button", { type: "submit", class: "btn " + (choice === "yes" && this.a.hopeless ? "danger" : c.cls) }, choice === "yes" && this.a.hopeless ? "Yes all the same" : c.send);
+    const vain = choice === "yes" && this.a.hopeless;
     const form = h("form", { class: "decision", "aria-label": c.button },
+      vain && h("p", "bad-text", icon("error"), h("span", {}, vain)),
       wish && h("label", {}, c.label, wish),
       token && h("label", {}, "Token", token, h("span", "muted", "“contextgraph serve” printed it. It stays in the memory of this page until you close it.")),
       h("p", "muted", c.note, choice === "override" && " They are " + (this.a.may_override || []).join(", ") + "."),

@@ -43,6 +43,6 @@ function stepLine(app, a) {
   return h("ol", "passed", a.progress.map((p) => {
     // The gate refuses by a code.
     const answer = p.step === "refused" && a.answers.find((x) => x.at === p.at);
-    return line(...lookOfStep(p), [p.text, " ", answer && answer.reason && [badge(words(answer.reason), "bad"), " "], h("span", "passed-at", agoEl(p.at))]);
+    return line(...lookOfStep(p), [pointed(p.text, a), " ", answer && answer.reason && [badge(words(answer.reason), "bad"), " "], h("span", "passed-at", agoEl(p.at))]);
   }), end && line(...end));
 }

@@ -4,19 +4,23 @@
 
 // What the record has of a request: its checks, the answers, the run, and the history in the ledger.
 
-/** failureList says why something could not be checked. @param {Failure[]} list */
-function failureList(list) {
-  return h("ul", "failures", list.map((f) => h("li", {}, h("strong", {}, [f.entity_type, f.entity].filter(Boolean).join(" ") || "The whole check"), " ", badge(words(f.reason), "bad"), h("div", {}, meaning(REASONS, f.reason)), f.detail && h("div", "detail-text", f.detail))));
+/** failureList says why a check failed, and what to do. @param {Check} c */
+function failureList(c) {
+  return h("ul", "failures", c.findings.filter((f) => f.effect === "fail").map((f) => {
+    const about = c.failures.filter((x) => x.reason === f.reason && (x.entity_type || "") === (f.type || "") && (x.entity || "") === (f.value || ""));
+    return h("li", {}, h("strong", {}, f.text), " ", badge(words(f.reason), "bad"), f.remedy && h("div", {}, f.remedy),
+      about.map((x) => x.detail && !f.text.includes(x.detail) && h("div", "detail-text", x.detail)));
+  }));
 }
 
-/** unproven says what could not be checked, and why that blocks. @param {Approval & {last: Check|undefined}} a */
+/** unproven says why the last check failed, and what that means. @param {Approval & {last: Check|undefined}} a */
 function unproven(a) {
-  const failed = a.status === "check_failed" || (a.last && a.last.verdict === "check_failed");
-  if (!failed) return null;
+  if (!a.last || a.last.verdict !== "check_failed") return null;
+  const blocked = !a.overridden && a.answers.some((x) => x.confirmed);
   return h("div", "callout bad", icon("lock"), h("div", {},
-    h("p", {}, h("strong", {}, a.overridden ? "Its check failed." : "Blocked, because it could not be shown that the world is unchanged.")),
-    h("p", {}, "A failed check is not a changed world: it is no knowledge of it, and nothing is approved without. ", waits(a.status) && "The approval stays open: remove the cause and answer again before it expires."),
-    a.last && a.last.failures.length > 0 && failureList(a.last.failures)));
+    h("p", {}, h("strong", {}, blocked ? "Blocked: its check failed." : "Its check failed."), " That does not mean that anything has changed."),
+    blocked && waits(a.status) && !a.hopeless && h("p", {}, "The request stays open: answer again when the cause is gone."),
+    failureList(a.last)));
 }
 
 /** severity says a number in a word. @param {number} n */
@@ -60,7 +64,7 @@ function checkList(app, a) {
       h("div", "check-body",
         c.alerts.length > 0 && [h("h4", {}, "Changes"), alertList(c.alerts)],
         c.warnings.length > 0 && [h("h4", {}, "Warnings: changes that do not block"), alertList(c.warnings)],
-        c.failures.length > 0 && [h("h4", {}, "Could not be checked"), failureList(c.failures)],
+        c.failures.length > 0 && [h("h4", {}, "What failed"), failureList(c)],
         c.alerts.length + c.warnings.length + c.failures.length === 0 && h("p", "muted", "It found nothing changed."),
         facts([["Time", timeEl(c.at)], ["Step", c.span && spanLink(app, c.span)], ["Fingerprint", mono(c.fingerprint, "fingerprint", 24)], ["Policy", mono(c.policy_version, "policy version", 24)], ["Check", mono(c.id, "check id", 24)]], "line"))));
   }));

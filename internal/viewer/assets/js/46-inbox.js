@@ -4,29 +4,30 @@
 
 // The inbox: the requests of all sessions that wait for people, in the order of the server.
 
-/** knownLook is what is known of the world of a request: the verdict of the last check. @param {string} verdict */
-function knownLook(verdict) {
-  return verdict ? statusInfo(verdict) : { label: "Not checked", icon: /** @type {IconName} */ ("clock"), tone: "wait" };
-}
-
 registerView({
   id: "inbox",
   title: "Inbox",
   everywhere: true,
   mount(root, app) {
-    const list = h("ul", "in-list");
-    const box = h("div", "inbox", list);
+    const box = h("div", "inbox");
     replace(root, box);
-    const links = () => /** @type {HTMLAnchorElement[]} */ ([...list.querySelectorAll("a.in-open")]);
+    const links = () => /** @type {HTMLAnchorElement[]} */ ([...box.querySelectorAll("a.in-open")]).filter((l) => !l.closest("details:not([open])"));
+    /** @param {InboxItem[]} items */
+    const list = (items) => h("ul", "in-list", items.map((i) => h("li", {}, inboxItem(app, i))));
 
     function draw() {
-      const items = app.desk.inbox;
-      const head = h("header", "in-head", h("h1", {}, items.length === 0 ? "Inbox" : plural(items.length, "request waits for a person", "requests wait for people")),
-        h("p", "muted", app.page.live ? "All sessions. The riskiest first, then the oldest." : ["As it was ", agoEl(app.page.generated), ", when this file was written. The riskiest first, then the oldest."]));
-      replace(list, items.map((i) => h("li", {}, inboxItem(app, i))));
-      replace(box, head,
+      const items = app.desk.answerable(), vain = app.desk.inbox.filter((i) => i.hopeless);
+      const title = items.length === 0 ? "Inbox" : plural(items.length, "request waits for a person", "requests wait for people");
+      const order = "The riskiest first, then the oldest.";
+      const live = app.page.live;
+      replace(box,
+        h("header", "in-head", h("h1", {}, title),
+          h("p", "muted", live ? "All sessions. " + order : ["As it was ", agoEl(app.page.generated), ", when this file was written. ", order])),
         app.desk.inboxError && h("p", "callout bad", icon("error"), "The inbox could not be read: " + app.desk.inboxError),
-        items.length > 0 ? list : !app.desk.inboxError && empty("inbox", "Nobody is waiting for you", app.page.live ? "A request appears here by itself as soon as an agent asks a person." : "No request of these sessions waited for a person when this file was written."));
+        items.length > 0 && list(items),
+        items.length === 0 && !app.desk.inboxError && empty("inbox", "Nobody is waiting for you",
+          live ? "A request appears here by itself as soon as an agent asks a person." : "No request of these sessions waited for a person when this file was written."),
+        vain.length > 0 && details("in-rest", plural(vain.length, "request that no yes can let run", "requests that no yes can let run"), list(vain)));
     }
     const again = () => !root.hidden && keepPlace(root, draw);
     const offs = [app.on("inbox", again), app.on("desk", again)];
@@ -57,16 +58,16 @@ registerView({
 function inboxItem(app, i) {
   const desk = app.desk;
   const f = desk.findings.get(i.approval_id), error = desk.errors.get(i.approval_id), busy = desk.busy.has(i.approval_id);
-  const look = knownLook(i.known);
+  const look = i.known ? statusInfo(i.known) : NOT_CHECKED;
   const need = Math.max(1, i.approvers || 0);
   const yesno = i.kind === "confirmation";
   const what = i.action || i.tool || i.kind;
   return h("article", { class: "in-item edge-" + look.tone },
     h("div", "in-main",
       h("p", "in-state", yesno ? mark(look) : badge(i.kind, "idle", "message"), !Number.isNaN(millis(i.known_at)) && h("span", "muted", "checked ", agoEl(i.known_at)), !i.enforced && yesno && badge("observed only", "wait", "info"), countdownEl(i.expires_at)),
-      h("h2", {}, h("a", { class: "in-open", href: "#s=" + sessionPath(i.session) + "&v=approvals&request=" + encodeURIComponent(i.confirmation_id || i.approval_id) }, leading(what, (i.tool || "\n") + " runs once"))),
-      i.findings.length > 0 && h("ul", "in-changes", i.findings.slice(0, 4).map((c) => h("li", {}, icon(c.effect === "fail" ? "shieldx" : "drift"), c.text)), i.findings.length > 4 && h("li", "muted", "and " + (i.findings.length - 4) + " more")),
-      i.hopeless && h("p", "bad-text", icon("error"), i.hopeless),
+      h("h2", {}, h("a", { class: "in-open", href: "#s=" + sessionPath(i.session) + "&v=approvals&request=" + encodeURIComponent(i.confirmation_id || i.approval_id) }, leading(what, what.split(", with")[0]))),
+      !i.hopeless && i.findings.length > 0 && h("ul", "in-changes", i.findings.slice(0, 4).map((c) => h("li", {}, icon(c.effect === "fail" ? "shieldx" : "drift"), c.text)), i.findings.length > 4 && h("li", "muted", "and " + (i.findings.length - 4) + " more")),
+      i.hopeless && h("p", "bad-text in-vain", icon("error"), i.hopeless),
       f && i.known === "check_failed" && h("p", {}, f.explanation),
       error && h("p", "bad-text", icon("error"), "It could not be checked: " + error),
       i.warnings.length > 0 && h("ul", "in-warnings", i.warnings.map((w) => h("li", {}, icon("warning"), w))),
@@ -79,7 +80,7 @@ function inboxLink(app) {
   const count = h("span", "in-count");
   const link = h("a", { class: "inbox-link", href: "#v=inbox", title: "Inbox (i)" }, icon("inbox"), h("span", "in-word", "Inbox"), count);
   app.on("inbox", () => {
-    const n = app.desk.inbox.length;
+    const n = app.desk.answerable().length;
     count.hidden = n === 0;
     replace(count, String(n), h("span", "sr-only", n === 1 ? " request waits" : " requests wait"));
     app.drawTitle();
