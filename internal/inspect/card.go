@@ -24,7 +24,7 @@ const (
 func (a *Approval) can() []string {
 	can := []string{}
 	switch {
-	case a.Status == StatusInDoubt && a.State == string(safety.StateExecuting):
+	case a.Status == StatusInDoubt && a.Enforced && (a.State == "" || a.State == string(safety.StateExecuting)):
 		can = append(can, CanResolve)
 	case !a.Status.Open() || a.Kind != KindConfirmation || a.State != "" && !safety.ApprovalState(a.State).Open():
 		return can

@@ -74,8 +74,8 @@ class Desk {
       this.errors.set(id, said(err));
       announce("It could not be checked: " + said(err));
     }
-    // The server adds what it found.
-    await Promise.all([this.loadInbox(), this.app.reload(true)]);
+    await this.loadInbox(); // the server adds what it found
+    this.app.reload(true);
     this.busy.delete(id);
     this.app.events.emit("desk", id);
   }

@@ -66,7 +66,7 @@ class DecideBox {
     const sign = JSON.stringify([offered, a.hopeless]);
     if (this.buttons.dataset.sign !== sign) {
       this.buttons.dataset.sign = sign;
-      const why = a.hopeless && offered.includes("yes") && h("p", "bad-text", icon("error"), h("span", {}, a.hopeless));
+      const why = a.hopeless && offered.includes("yes") && h("p", "bad-text in-vain", icon("error"), h("span", {}, pointed(a.hopeless, a)));
       replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !a.hopeless ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), CHOICES[c].button)));
     }
     this.say();
@@ -118,7 +118,7 @@ class DecideBox {
     const wish = choice === "yes" ? null : h("textarea", { rows: 2, maxlength: 2000, required: choice !== "no", name: "words" });
     const token = this.app.desk.token ? null : h("input", { type: "password", id: "cg-token", autocomplete: "off", spellcheck: "false", required: true });
     const send = h("button", { type: "submit", class: "btn " + (choice === "yes" && this.a.hopeless ? "danger" : c.cls) }, choice === "yes" && this.a.hopeless ? "Yes all the same" : c.send);
-    const vain = choice === "yes" && this.a.hopeless;
+    const vain = choice === "yes" && this.a.hopeless ? pointed(this.a.hopeless, this.a) : "";
     const form = h("form", { class: "decision", "aria-label": c.button },
       vain && h("p", "bad-text", icon("error"), h("span", {}, vain)),
       wish && h("label", {}, c.label, wish),
