@@ -61,6 +61,8 @@ type data struct {
 	Note      string            `json:"note"`
 	List      []inspect.Summary `json:"list"`
 	Sessions  []shown           `json:"sessions"`
+	// Words are [inspect.Words].
+	Words map[string]map[string]inspect.Word `json:"words"`
 	// Inbox has the open requests of the sessions on the page.
 	Inbox   []inspect.Item `json:"inbox"`
 	Queries []Query        `json:"queries"`

@@ -9,8 +9,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"iter"
-	"strconv"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,54 +38,31 @@ func enclose(v any) (string, error) {
 // minShared is the length of the literals that are worth a place of their own.
 const minShared = 16
 
+// literal is a text in JSON as it is written.
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
 // share returns a line with a list of the texts that come more than once in JSON, and a line with the
 // JSON, in which "~n" stands for the one at place n. gzip sees no text again that comes much later, and
 // the ids of a session come all over it.
 func share(data []byte) []byte {
-	counts := make(map[string]int)
-	for lit := range literals(data) {
-		if len(lit) >= minShared {
-			counts[string(lit)]++
+	counts, places := make(map[string]int), make(map[string]int)
+	for _, at := range literal.FindAllIndex(data, -1) {
+		if at[1]-at[0] >= minShared {
+			counts[string(data[at[0]:at[1]])]++
 		}
 	}
-	places := make(map[string]int)
-	list, out := []byte{'['}, make([]byte, 0, len(data))
-	last := 0
-	for lit, at := range literals(data) {
+	var list [][]byte
+	rest := literal.ReplaceAllFunc(data, func(lit []byte) []byte {
 		if counts[string(lit)] < 2 && !bytes.HasPrefix(lit, []byte(`"~`)) {
-			continue
+			return lit
 		}
 		n, ok := places[string(lit)]
 		if !ok {
-			if n = len(places); n > 0 {
-				list = append(list, ',')
-			}
+			n = len(list)
 			places[string(lit)] = n
-			list = append(list, lit...)
+			list = append(list, lit)
 		}
-		out = append(append(out, data[last:at]...), `"~`...)
-		out = append(strconv.AppendInt(out, int64(n), 10), '"')
-		last = at + len(lit)
-	}
-	return append(append(append(list, ']', '\n'), out...), data[last:]...)
-}
-
-// literals are the texts in JSON as they are written, with their places.
-func literals(data []byte) iter.Seq2[[]byte, int] {
-	return func(yield func([]byte, int) bool) {
-		for i := 0; i < len(data); i++ {
-			if data[i] != '"' {
-				continue
-			}
-			start := i
-			for i++; data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-			if !yield(data[start:i+1], start) {
-				return
-			}
-		}
-	}
+		return fmt.Appendf(nil, `"~%d"`, n)
+	})
+	return slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte("]\n"), rest)
 }

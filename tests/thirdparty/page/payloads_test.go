@@ -24,7 +24,7 @@ import (
 // What the page makes of its data is what package inspect says.
 func TestPageHasWhatInspectSays(t *testing.T) {
 	sessions := append(demoRecords(t), long(t, 102, 3))
-	script, err := os.ReadFile("../../../internal/viewer/assets/js/20-data.js")
+	script, err := os.ReadFile("../../../internal/viewer/assets/js/data.js")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@
  * @property {boolean} decisions
  * @property {boolean} [checks] the server can check now
  * @property {InboxItem[]} [inbox] in a file
+ * @property {typeof WORDS} words
  * @property {string} version
  *
  * @typedef {{app: string, user: string, q: string, status: Status[], after?: string, limit: number}} ListQuery
@@ -57,6 +58,7 @@ async function readPage() {
     throw new Error("The data of this page cannot be read (" + err + "). The file may be cut off: copy it again, or write it again with “contextgraph view”.");
   }
   if (d.format !== 3) throw new Error("The data of this page has the format " + d.format + "; this page reads format 3. Write it again with “contextgraph view”.");
+  Object.assign(WORDS, d.words);
   d.list = d.list || [];
   d.sessions = d.sessions || [];
   d.queries = d.queries || [];

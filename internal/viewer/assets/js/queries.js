@@ -4,13 +4,14 @@
 
 // Queries: the statements to ask the same elsewhere, and the program for the session shown.
 
-registerView({
+/** @type {ViewSpec} */
+const queriesView = {
   id: "queries",
   title: "Queries",
   sessionless: true,
   mount(root, app) {
     const queries = app.page.queries;
-    let chosen = queries.length > 0 ? queries[0].name : "code";
+    let chosen = app.session || queries.length === 0 ? "code" : queries[0].name;
     let want = "";
     const search = searchBox({ "aria-label": "Search statements" }, 0, (input) => {
       want = input.value.trim().toLowerCase();
@@ -18,7 +19,7 @@ registerView({
     });
     const list = h("nav", { class: "q-list", "aria-label": "Statements" });
     const body = h("div", "q-body");
-    replace(root, h("div", "q-side", search.box, list), body);
+    replace(root, h("div", "q-side", search.box, list, wrapSwitch(root)), body);
 
     /** @param {string} name @param {string} title @param {Child} sub */
     function entry(name, title, sub) {
@@ -34,9 +35,9 @@ registerView({
       const found = (q) => !want || [q.title, q.name, q.category, q.language, ...(q.tags || []), q.text].join("\n").toLowerCase().includes(want);
       const groups = groupBy(queries.filter(found), (q) => q.category);
       replace(list,
+        h("h2", {}, "Program"), h("ul", {}, entry("code", "Go, for this session", badge("Go"))),
         [...groups].map(([cat, qs]) => [h("h2", {}, cat), h("ul", {}, qs.map((q) => entry(q.name, q.title, badge(q.language))))]),
-        groups.size === 0 && h("p", "muted", want ? "No statement matches." : "This page holds no statements."),
-        h("h2", {}, "Program"), h("ul", {}, entry("code", "Go, for this session", badge("Go"))));
+        groups.size === 0 && h("p", "muted", want ? "No statement matches." : "This page holds no statements."));
       const q = queries.find((x) => x.name === chosen);
       if (q) replace(body, queryCard(q));
       else replace(body, codeSteps(app));
@@ -50,7 +51,7 @@ registerView({
       destroy: () => root.replaceChildren(),
     };
   },
-});
+};
 
 /** @param {QueryText} q */
 function queryCard(q) {
@@ -74,6 +75,18 @@ function codeSteps(app) {
 /** @param {string} text @param {"sql"|"go"} language */
 function codeBlock(text, language) {
   return h("pre", { class: "code", tabindex: "0" }, h("code", {}, highlight(text, language)));
+}
+
+/** wrapSwitch wraps the long lines of all code, or lets them run out of their box. @param {HTMLElement} root */
+function wrapSwitch(root) {
+  const wrap = (/** @type {boolean} */ on) => {
+    root.classList.toggle("wrapped", on);
+    remember("wrap", on ? "on" : "off");
+  };
+  const on = remember("wrap") === "on";
+  const box = h("input", { type: "checkbox", checked: on, onchange: () => wrap(box.checked) });
+  root.classList.toggle("wrapped", on);
+  return h("label", "q-wrap no-print", box, "Wrap long lines");
 }
 
 const LEXERS = {

@@ -4,7 +4,8 @@
 
 // The view of the requests of a session: one large, the others as lines that open.
 
-registerView({
+/** @type {ViewSpec} */
+const approvalsView = {
   id: "approvals",
   title: "Approvals",
   mount(root, app) {
@@ -93,7 +94,7 @@ registerView({
       },
     };
   },
-});
+};
 
 /** firstOf is the index of the request to show large: the selected one, else one that waits, else the last. @param {Session} s @param {Ref|null} ref */
 function firstOf(s, ref) {

@@ -26,7 +26,7 @@ class GraphView {
     this.model = null;
     this.bar = h("div", { class: "gv-bar no-print", role: "toolbar", "aria-label": "Graph" });
     this.legend = h("div", { class: "gv-legend", role: "group", "aria-label": "Legend; press to hide or show" });
-    this.canvas = new Canvas("Graph of why");
+    this.canvas = new Canvas("Graph of why", 0.7);
     this.draw = new GraphDrawing(this.canvas);
     this.roving = new Roving(this.canvas, {
       activate: (id) => this.activate(id),
@@ -269,4 +269,5 @@ class GraphView {
   }
 }
 
-registerView({ id: "graph", title: "Graph", mount: (root, app) => new GraphView(root, app) });
+/** @type {ViewSpec} */
+const graphView = { id: "graph", title: "Graph", mount: (root, app) => new GraphView(root, app) };

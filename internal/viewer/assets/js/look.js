@@ -57,32 +57,58 @@ function icon(name, cls) {
   return svg("svg", { class: "icon" + (cls ? " " + cls : ""), viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, svg("path", { d: ICONS[name] }));
 }
 
-/** @type {Record<Status, {label: string, icon: IconName, tone: string}>} */
+/**
+ * The names of codes for people, which the page holds, by what they are codes of.
+ * @type {Record<string, Record<string, {name: string, says?: string}>>}
+ */
+const WORDS = {};
+
+/** wordOf is the name of a code; of one that this page does not know it is made up. @param {string} kind @param {string} code */
+function wordOf(kind, code) {
+  return WORDS[kind] && Object.hasOwn(WORDS[kind], code) ? WORDS[kind][code] : { name: words(code) };
+}
+
+/** @typedef {{label: string, icon: IconName, tone: string}} Mark */
+
+/** @type {Record<Status, [IconName, string]>} the icon and the tone of each */
 const STATUSES = {
-  none: { label: "No approval", icon: "none", tone: "idle" },
-  pending: { label: "Pending", icon: "clock", tone: "wait" },
-  safe: { label: "Safe", icon: "shield", tone: "good" },
-  drift: { label: "Drift", icon: "drift", tone: "warn" },
-  check_failed: { label: "Check failed", icon: "shieldx", tone: "bad" },
-  rejected: { label: "Rejected", icon: "rejected", tone: "stop" },
-  expired: { label: "Expired", icon: "expired", tone: "idle" },
-  superseded: { label: "Superseded", icon: "expired", tone: "idle" },
-  executed: { label: "Executed", icon: "executed", tone: "good" },
-  failed: { label: "Failed", icon: "failed", tone: "bad" },
-  in_doubt: { label: "In doubt", icon: "doubt", tone: "doubt" },
+  none: ["none", "idle"],
+  pending: ["clock", "wait"],
+  safe: ["shield", "good"],
+  drift: ["drift", "warn"],
+  check_failed: ["shieldx", "bad"],
+  rejected: ["rejected", "stop"],
+  expired: ["expired", "idle"],
+  superseded: ["expired", "idle"],
+  executed: ["executed", "good"],
+  failed: ["failed", "bad"],
+  in_doubt: ["doubt", "doubt"],
 };
 
-/**
- * lookOf is the look of a name in a table; that of one which this page does not know is made up.
- * @param {Record<string, {label: string, icon: IconName, tone: string}>} table @param {string} name
- */
-function lookOf(table, name) {
-  return Object.hasOwn(table, name) ? table[name] : { label: words(name), icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
+/** @type {Record<string, [IconName, string]>} the same of the outcomes of a check of one thing */
+const OUTCOMES = {
+  "": ["clock", "wait"],
+  unchanged: ["check", "good"],
+  changed: ["drift", "warn"],
+  warned: ["info", "wait"],
+  failed: ["shieldx", "bad"],
+  skipped: ["none", "idle"],
+};
+
+/** @param {string} kind @param {Record<string, [IconName, string]>} table @param {string} code @returns {Mark} */
+function lookOf(kind, table, code) {
+  const [ic, tone] = Object.hasOwn(table, code) ? table[code] : /** @type {[IconName, string]} */ (["doubt", "idle"]);
+  return { label: wordOf(kind, code).name, icon: ic, tone };
 }
 
 /** @param {string} status */
 function statusInfo(status) {
-  return lookOf(STATUSES, status);
+  return lookOf("status", STATUSES, status);
+}
+
+/** outcomeOf is how a check of one thing ended; "" says that nobody has checked it. @param {string|undefined} outcome */
+function outcomeOf(outcome) {
+  return lookOf("outcome", OUTCOMES, outcome || "");
 }
 
 /** chip shows a status, or a verdict, by icon, text and colour. @param {string} status */
@@ -91,7 +117,7 @@ function chip(status) {
   return h("span", { class: "chip tone-" + s.tone }, icon(s.icon), s.label);
 }
 
-/** mark shows a look without a frame. @param {ReturnType<typeof lookOf>} look */
+/** mark shows a look without a frame. @param {Mark} look */
 function mark(look) {
   return h("span", { class: "outcome tone-" + look.tone }, icon(look.icon), look.label);
 }
@@ -122,28 +148,32 @@ function kindClass(cls) {
   return "k-" + (CLASSES[cls] ? cls : "other");
 }
 
-/** How many colours the types of entities have. */
+/** The colours of types that the page knows by name, and then those of others. */
+const KNOWN_TYPES = ["product", "targeting", "budget", "campaign"];
 const TYPE_COLOURS = 10;
 
 /** What a page has called each type so far. @type {Map<string, {name: string, cls: string, tag: string}>} */
 const typeLooks = new Map();
 
 /**
- * typeLook is what tells a type of entities from others: a colour, in the order in which the page
- * meets them, and two letters.
+ * typeLook is what tells a type of entities from others: a colour, that of its name or in the order in which
+ * the page meets them, and two letters.
  * @param {string} type
  */
 function typeLook(type) {
   const low = String(type).toLowerCase();
-  let look = typeLooks.get(low);
-  if (!look) {
-    const taken = new Set([...typeLooks.values()].map((t) => t.tag));
-    const letters = [...low.replace(/[^\p{L}\p{N}]/gu, "")];
-    const tags = letters.slice(1).map((x) => letters[0] + x).concat(letters[0] || [], Array.from({ length: 99 }, (_, i) => (letters[0] || "?") + i));
-    const tag = tags.map((t) => t.charAt(0).toUpperCase() + t.slice(1)).find((t) => !taken.has(t)) || "?";
-    look = { name: String(type), cls: "t-" + (typeLooks.size % TYPE_COLOURS), tag };
-    typeLooks.set(low, look);
-  }
+  const known = typeLooks.get(low);
+  if (known) return known;
+  const taken = new Set([...typeLooks.values()].map((t) => t.tag));
+  const letters = [...low.replace(/[^\p{L}\p{N}]/gu, "")];
+  const first = letters[0] || "?";
+  const tags = [...letters.slice(1).map((x) => first + x), first, ...Array.from({ length: 99 }, (_, i) => first + i)];
+  const tag = tags.map(capital).find((t) => !taken.has(t)) || "?";
+  const others = [...typeLooks.keys()].filter((t) => !KNOWN_TYPES.includes(t)).length;
+  const free = KNOWN_TYPES.length + (others % (TYPE_COLOURS - KNOWN_TYPES.length));
+  const at = KNOWN_TYPES.indexOf(low);
+  const look = { name: String(type), cls: "t-" + (at < 0 ? free : at), tag };
+  typeLooks.set(low, look);
   return look;
 }
 
@@ -155,4 +185,19 @@ function typeClass(type) {
 /** typeMark is the mark of a type beside its name. @param {string} type */
 function typeMark(type) {
   return h("span", { class: "etag " + typeClass(type), "aria-hidden": "true" }, typeLook(type).tag);
+}
+
+/** answerMark says what a person answered. @param {boolean} confirmed */
+function answerMark(confirmed) {
+  return mark(confirmed ? { label: "Yes", icon: "user", tone: "accent" } : { label: "No", icon: "rejected", tone: "stop" });
+}
+
+/** waits says whether a status is one of a request that can still be answered. @param {string} status */
+function waits(status) {
+  return status === "pending" || status === "check_failed" || status === "safe";
+}
+
+/** actionOf says what happens on a yes. A request that names no tool has no sentence for that. @param {Approval} a */
+function actionOf(a) {
+  return a.action || "The call runs once, with the arguments below.";
 }

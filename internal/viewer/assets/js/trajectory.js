@@ -118,7 +118,8 @@ class TrajectoryView {
   }
 }
 
-registerView({ id: "trajectory", title: "Trajectory", mount: (root, app) => new TrajectoryView(root, app) });
+/** @type {ViewSpec} */
+const trajectoryView = { id: "trajectory", title: "Trajectory", mount: (root, app) => new TrajectoryView(root, app) };
 
 /** promptOf gives the messages of a request, however they were written. @param {any} content @returns {{role: string, content: any}[]} */
 function promptOf(content) {
@@ -274,7 +275,7 @@ function checkBody(app, report, adk) {
   const alerts = Array.isArray(report.alerts) ? report.alerts : [];
   const failures = Array.isArray(report.failures) ? report.failures : [];
   return [
-    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", meaning(STAGES, adk.stage) || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
+    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", wordOf("stage", adk.stage).name, h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
     alerts.length > 0 && alertList(alerts),
     failures.length > 0 && failureList(failures),
     approvalLink(app, adk),

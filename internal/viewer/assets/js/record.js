@@ -54,7 +54,7 @@ function checkList(app, a) {
     const other = a.fingerprint && c.fingerprint && a.fingerprint !== c.fingerprint;
     const head = [
       chip(c.verdict),
-      h("span", {}, meaning(STAGES, c.stage) || words(c.stage)),
+      h("span", {}, wordOf("stage", c.stage).name),
       agoEl(c.at),
       h("span", "muted", fmtDuration(c.duration_ms)),
       h("span", "muted", c.stale_entities + " stale of " + c.total_entities),

@@ -20,19 +20,14 @@
  * @typedef {{id: string, title: string, sessionless?: boolean, everywhere?: boolean, mount: (root: HTMLElement, app: App) => View}} ViewSpec
  */
 
-/** @type {ViewSpec[]} */
-const registered = [];
-const VIEW_ORDER = ["approvals", "graph", "thoughts", "timeline", "trajectory", "queries", "inbox"];
+/** views are all there are, in the order of their tabs. */
+function views() {
+  return [approvalsView, graphView, thoughtsView, timelineView, trajectoryView, queriesView, inboxView];
+}
 
 /** tabbed are the views that have a tab. */
 function tabbed() {
-  return registered.filter((v) => !v.everywhere);
-}
-
-/** @param {ViewSpec} spec */
-function registerView(spec) {
-  registered.push(spec);
-  registered.sort((a, b) => VIEW_ORDER.indexOf(a.id) - VIEW_ORDER.indexOf(b.id));
+  return views().filter((v) => !v.everywhere);
 }
 
 /** @param {string} id @returns {HTMLElement} */
@@ -153,7 +148,7 @@ class App {
   buildMain() {
     const tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
     const panels = h("div", "panels");
-    registered.forEach((spec, i) => {
+    views().forEach((spec, i) => {
       const tab = spec.everywhere ? null : h("button", { role: "tab", id: "tab-" + spec.id, "aria-controls": "panel-" + spec.id, title: spec.title + " (" + (i + 1) + ")", onclick: () => this.go(spec.id) }, spec.title);
       const panel = h("section", { role: tab ? "tabpanel" : "region", id: "panel-" + spec.id, class: "panel view-" + spec.id, "aria-labelledby": tab && tab.id, "aria-label": tab ? null : spec.title, tabindex: "0", hidden: true });
       if (tab) tabs.append(tab);

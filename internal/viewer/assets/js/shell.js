@@ -33,16 +33,16 @@ function buildTop(app) {
   const dot = h("span", { class: "dot", "aria-hidden": "true" });
   const state = h("span", {}, page.live ? "Live" : "");
   if (page.live) {
-    append(about, [h("strong", {}, page.source), h("span", "live", dot, state), h("span", {}, page.decisions ? "approvals can be answered here" : "read only")]);
+    append(about, [sourceName(page.source, ""), h("span", "live", dot, state), h("span", {}, page.decisions ? "approvals can be answered here" : "read only")]);
     app.data.events.on("online", (on) => {
       about.classList.toggle("offline", !on);
       state.textContent = on ? "Live" : "No connection, trying again";
     });
   } else {
     const n = app.page.list.length;
-    append(about, [h("strong", {}, plural(n, "session") + " of " + page.source), h("span", {}, "written ", timeEl(page.generated), " " + zone()), h("span", {}, "read only"), h("span", page.complete ? "note-text" : "note-text partial", page.note || (page.complete ? "all of its sessions" : "not all of its sessions"))]);
+    append(about, [sourceName(page.source, plural(n, "session") + " of "), h("span", {}, "written ", timeEl(page.generated), " " + zone()), h("span", {}, "read only"), h("span", page.complete ? "note-text" : "note-text partial", page.note || (page.complete ? "all of its sessions" : "not all of its sessions"))]);
   }
-  about.title = page.note;
+  about.title = [page.source, page.note].filter(Boolean).join(". ");
 
   const theme = h("button", "iconbtn");
   const drawTheme = () => {
@@ -67,6 +67,12 @@ function buildTop(app) {
   const help = iconButton("keyboard", "Keys and symbols (?)", () => showHelp(app), "Keys and symbols");
   const print = iconButton("print", "Print this view", () => window.print());
   replace(byId("cg-top"), toggle, logo, h("span", "brand", "contextgraph"), about, h("div", "top-actions", app.desk.offersInbox() && inboxLink(app), tz, print, theme, help));
+}
+
+/** sourceName names a source by its file, without the way to it. @param {string} source @param {string} before */
+function sourceName(source, before) {
+  const at = source.lastIndexOf(" ") + 1;
+  return h("strong", { title: source }, h("span", {}, before + source.slice(0, at)), source.slice(at).split("/").pop());
 }
 
 /** @param {HTMLElement} root @param {App} app */
@@ -199,24 +205,10 @@ function showHelp(app) {
     "Keys and symbols",
     h("div", "help",
       h("section", {}, h("h3", {}, "Keys"), plainTable(keys.map(([k, t]) => [k.split("  ").map((x) => [h("kbd", {}, x), " "]), t]))),
-      h("section", {}, h("h3", {}, "Where an approval stands"), h("ul", "legend", Object.keys(STATUSES).filter((s) => s !== "none").map((s) => h("li", {}, chip(s), h("span", {}, STATUS_HELP[s]))))),
+      h("section", {}, h("h3", {}, "Where an approval stands"), h("ul", "legend", Object.keys(STATUSES).filter((s) => s !== "none").map((s) => h("li", {}, chip(s), h("span", {}, wordOf("status", s).says))))),
       h("section", {}, h("h3", {}, "Steps"), h("ul", "legend cols", Object.entries(CLASSES).map(([k, c]) => h("li", {}, h("span", { class: "kind " + kindClass(k) }, icon(c.icon), c.label))))),
-      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", [...typeLooks.values()].map((t) => h("li", {}, h("span", { class: "kind entity " + t.cls }, typeMark(t.name), t.name)))), h("p", "muted", typeLooks.size === 0 ? "This page has met none." : "Each type has two letters of its own, and a colour in the order in which the page met them. After " + TYPE_COLOURS + " types the colours come again.")),
+      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", [...typeLooks.values()].map((t) => h("li", {}, h("span", { class: "kind entity " + t.cls }, typeMark(t.name), t.name)))), h("p", "muted", typeLooks.size === 0 ? "This page has met none." : "Each type has two letters of its own. Product, Targeting, Budget and Campaign have their colours; others have one in the order in which the page met them. After " + (TYPE_COLOURS - KNOWN_TYPES.length) + " of these the colours come again.")),
     ),
     h("p", "muted", "contextgraph " + (app.page.version || "") + (app.page.note ? " · " + app.page.note : "")),
   );
 }
-
-/** @type {Record<string, string>} */
-const STATUS_HELP = {
-  pending: "A person was asked and has not answered.",
-  safe: "Approved, and the last check found nothing changed. It has not run yet.",
-  drift: "The world changed since it was asked. It was blocked.",
-  check_failed: "It could not be shown that the world is unchanged. It was blocked.",
-  rejected: "A person said no.",
-  expired: "Nothing came of it in time.",
-  superseded: "The same call was asked for again, and the later request counts.",
-  executed: "It ran without an error.",
-  failed: "It ran and returned an error.",
-  in_doubt: "It was started and its end was never recorded.",
-};

@@ -165,7 +165,7 @@ class GraphDrawing {
       svg("text", { class: "gn-type gn-left", x: r.x + 33, y: r.y + 30 }, fitText(n.sub, r.w - 39, 12)),
     ]);
     if (!n.found || !text) return;
-    const look = lookOf(OUTCOMES, n.found.outcome);
+    const look = outcomeOf(n.found.outcome);
     g.append(svg("g", { class: "gn-found tone-" + look.tone }, svg("rect", { class: "gn-change", x: r.x - 2.5, y: r.y - 2.5, width: r.w + 5, height: r.h + 5, rx: 8 }),
       svg("path", { class: "gn-icon", d: ICONS[look.icon], transform: "translate(" + (r.x + 10.5) + " " + (r.y + 34) + ") scale(.84)" }),
       svg("text", { class: "gn-turned gn-left", x: r.x + 33, y: r.y + 46 }, fitText(text, r.w - 39, 12, true))));

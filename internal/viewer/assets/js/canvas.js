@@ -18,8 +18,9 @@ const CLEAR = { side: 26, foot: 56 };
 
 /** Canvas is an SVG with a world inside that is panned and zoomed. */
 class Canvas {
-  /** @param {string} label what the drawing is, for screen readers */
-  constructor(label) {
+  /** @param {string} label what the drawing is, for screen readers @param {number} [whole] the scale down to which it opens as a whole */
+  constructor(label, whole) {
+    this.whole = whole || READABLE;
     this.world = svg("g", { class: "cv-world" });
     this.svg = svg("svg", { class: "cv-svg", role: "graphics-document", "aria-roledescription": "graph", "aria-label": label }, this.world);
     this.percent = h("button", { type: "button", class: "cv-percent", title: "Actual size (0)", onclick: () => this.reset() }, "100%");
@@ -109,12 +110,13 @@ class Canvas {
     if (other && this.held) this.reveal(this.held);
   }
 
-  /** open shows all of it, or the beginning where all of it could not be read. */
+  /** open shows all of it, or all of its width, or the beginning where neither could be read. */
   open() {
     if (this.size.w === 0) return;
     this.opened = true;
     this.moved = false;
-    const k = Math.max(READABLE, this.fitScale()), b = this.bounds;
+    const fit = this.fitScale(), b = this.bounds, across = Math.min(READABLE, (this.free.w - 10) / b.w);
+    const k = [fit, across].find((x) => x >= this.whole) || READABLE;
     const wide = b.w * k > this.free.w, high = b.h * k > this.free.h;
     this.view = { k, x: (wide ? 5 : (this.free.w - b.w * k) / 2) - b.x * k, y: (high ? 5 : (this.free.h - b.h * k) / 2) - b.y * k };
     this.apply();

@@ -4,7 +4,8 @@
 
 // The inbox: the requests of all sessions that wait for people, in the order of the server.
 
-registerView({
+/** @type {ViewSpec} */
+const inboxView = {
   id: "inbox",
   title: "Inbox",
   everywhere: true,
@@ -52,13 +53,13 @@ registerView({
       },
     };
   },
-});
+};
 
 /** inboxItem is a request. @param {App} app @param {InboxItem} i */
 function inboxItem(app, i) {
   const desk = app.desk;
   const f = desk.findings.get(i.approval_id), error = desk.errors.get(i.approval_id), busy = desk.busy.has(i.approval_id);
-  const look = i.known ? statusInfo(i.known) : NOT_CHECKED;
+  const look = i.known ? statusInfo(i.known) : outcomeOf("");
   const need = Math.max(1, i.approvers || 0);
   const yesno = i.kind === "confirmation";
   const what = i.action || i.tool || i.kind;

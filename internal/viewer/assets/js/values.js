@@ -67,7 +67,7 @@ function seenNow(app, a) {
   const list = h("ul", "v-quiet");
   chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e), a.findings.filter((f) => f.effect === "fail" && f.type === e.type && f.value === e.value)), 40);
   const count = a.entities.some((e) => e.outcome) ? moved.size + " of " + a.entities.length + " changed" : "not checked";
-  const title = h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", meaning(STAGES, a.last.stage) || words(a.last.stage)));
+  const title = h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", wordOf("stage", a.last.stage).name));
   if (changed.length + others.length === 0) return [h("section", "c-part", title, list), costs(a)];
   return [
     h("section", "c-part", title, h("ul", "v-changed", changed.map((v, i) => changedLine(app, v, changed.findIndex((x) => x.e === v.e) === i ? values.filter((x) => x.e === v.e && !x.changed) : [])), others.map(otherLine))),
@@ -103,7 +103,7 @@ function otherLine(x) {
  * @param {App} app @param {Rested} e @param {Value[]} values @param {Finding[]} failed why its check failed
  */
 function quietLine(app, e, values, failed) {
-  const look = e.outcome ? lookOf(OUTCOMES, e.outcome) : NOT_CHECKED;
+  const look = outcomeOf(e.outcome);
   const name = e.type + " " + e.value + ": ";
   return h("li", "v-row", entityLink(app, e.key, e.type, e.value),
     h("span", "v-list", values.map(only)),
