@@ -113,8 +113,9 @@ class App {
   spanOf(ref) {
     if (!ref || !this.session) return "";
     if (ref.type === "span") return ref.key;
-    const list = ref.type === "row" ? this.session.rows : ref.type === "approval" ? this.session.approvals : [];
-    return list[Number(ref.key)]?.span || "";
+    const { rows, approvals } = this.session;
+    const lists = /** @type {Record<string, {span: string}[]>} */ ({ row: rows, approval: approvals });
+    return lists[ref.type]?.[Number(ref.key)]?.span || "";
   }
 
   /** start builds the shell and shows what the address asks for. */
@@ -278,7 +279,8 @@ class App {
     this.loading = 0;
     this.adopt(got);
     // A session in which somebody was asked opens on that, and stays there for the reader.
-    this.opened = !got ? this.viewId : got.session.approvals.length > 0 ? "approvals" : "graph";
+    if (got) this.opened = got.session.approvals.length > 0 ? "approvals" : "graph";
+    else this.opened = this.viewId;
     this.viewId = this.chosen || this.opened;
     this.findRequest();
     this.render(true);
@@ -381,7 +383,8 @@ class App {
   /** drawTitle says what is shown, and before that how many requests wait. */
   drawTitle() {
     const s = this.session, n = this.desk.answerable().length;
-    document.title = (n > 0 ? "(" + n + ") " : "") + (s ? clip(s.title || s.session.id, 60) + " · " : this.viewId === "inbox" ? "Inbox · " : "") + "contextgraph";
+    const parts = [s ? clip(s.title || s.session.id, 60) : this.viewId === "inbox" && "Inbox", "contextgraph"];
+    document.title = (n > 0 ? "(" + n + ") " : "") + parts.filter(Boolean).join(" · ");
   }
 
   /** @param {{spec: ViewSpec, panel: HTMLElement, view: View|null, shown: Session|null|undefined}} v @param {boolean} selection */
@@ -390,7 +393,7 @@ class App {
       v.view?.destroy();
       v.view = null;
       v.shown = undefined;
-      replace(v.panel, this.loading ? h("div", { class: "empty", role: "status" }, h("span", "spinner"), h("p", {}, "Reading the session…")) : this.failure ? empty("error", "No such session here", this.failure) : this.nothing());
+      replace(v.panel, this.nothing());
       return;
     }
     try {
@@ -418,6 +421,10 @@ class App {
 
   /** nothing is what stands where a session would. */
   nothing() {
+    if (this.loading) {
+      return h("div", { class: "empty", role: "status" }, h("span", "spinner"), h("p", {}, "Reading the session…"));
+    }
+    if (this.failure) return empty("error", "No such session here", this.failure);
     if (this.page.live) return empty("graph", "No session yet", "Run an agent that records into this journal. Its session appears here by itself.");
     if (this.page.list.length === 0) return empty("graph", "This page holds no session", "Write one with sessions in it, with “contextgraph view”.");
     return empty("graph", "Choose a session", "Choose one on the left, or press j.");

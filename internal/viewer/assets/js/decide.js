@@ -18,7 +18,9 @@ const CHOICES = {
 
 /** sentWord says what was sent. @param {Reply} reply */
 function sentWord(reply) {
-  return reply.resolve ? "Your finding" : reply.override ? "Your override" : reply.confirmed ? "Your yes" : "Your no";
+  if (reply.resolve) return "Your finding";
+  if (reply.override) return "Your override";
+  return reply.confirmed ? "Your yes" : "Your no";
 }
 
 /**
@@ -76,11 +78,17 @@ class DecideBox {
   say() {
     const { app, a } = this;
     const sent = app.desk.underWay(a), refused = app.desk.refused(a);
-    replace(this.out,
-      this.sending ? h("p", {}, h("span", "spinner"), " Sending…")
-        : this.error ? h("p", "bad-text", icon("error"), this.error)
-          : [sent ? h("p", "sent", icon("arrow"), h("span", {}, sentWord(sent.reply) + " was sent ", agoEl(sent.at), ". What the gate makes of it appears here: the record has no word of it yet."))
-            : refused ? h("p", "bad-text", icon("error"), h("span", {}, "The last yes was not taken: ", h("strong", {}, words(refused.reason || "no reason is on record")), refused.refusal ? ". " + capital(refused.refusal) + "." : ".")) : null, this.nowhere()]);
+    /** @param {IconName} ic @param {string} cls @param {Child[]} text */
+    const line = (ic, cls, ...text) => h("p", cls, icon(ic), h("span", {}, text));
+    if (this.sending) replace(this.out, h("p", {}, h("span", "spinner"), " Sending…"));
+    else if (this.error) replace(this.out, line("error", "bad-text", this.error));
+    else if (sent) {
+      replace(this.out, line("arrow", "sent", sentWord(sent.reply) + " was sent ", agoEl(sent.at),
+        ". What the gate makes of it appears here: the record has no word of it yet."), this.nowhere());
+    } else {
+      replace(this.out, refused && line("error", "bad-text", "The last yes was not taken: ",
+        h("strong", {}, words(refused.reason || "no reason is on record")), refused.refusal ? ". " + capital(refused.refusal) + "." : "."), this.nowhere());
+    }
     this.root.hidden = !this.out.firstChild && !this.buttons.firstChild;
   }
 

@@ -120,6 +120,12 @@ function findingBody(f) {
   ];
 }
 
+/** checkLabel is what stands on a button to check. @param {boolean} busy @param {boolean} again */
+function checkLabel(busy, again) {
+  if (busy) return [h("span", "spinner"), "Checking…"];
+  return [icon("again"), again ? "Check again" : "Check now"];
+}
+
 /** CheckBox asks the server now, and says what it found. It is the same element as long as the card is shown. */
 class CheckBox {
   /** @param {App} app @param {Approval} a */
@@ -138,7 +144,9 @@ class CheckBox {
     const busy = desk.busy.has(a.id), error = desk.errors.get(a.id), f = desk.findings.get(a.id);
     this.root.hidden = !this.app.page.checks || !a.id || a.kind !== "confirmation" || !waits(a.status);
     this.button.setAttribute("aria-disabled", String(busy));
-    replace(this.button, busy ? h("span", "spinner") : icon("again"), busy ? "Checking…" : f ? "Check again" : "Check now");
-    replace(this.out, error ? h("p", "bad-text", icon("error"), "It could not be checked: " + error) : f ? findingBody(f) : !busy && h("p", "muted", "Compares what it rests on with the world at this moment."), h("p", "muted small", CHECK_NOTE));
+    replace(this.button, checkLabel(busy, !!f));
+    let out = error ? h("p", "bad-text", icon("error"), "It could not be checked: " + error) : f && findingBody(f);
+    if (!out && !busy) out = h("p", "muted", "Compares what it rests on with the world at this moment.");
+    replace(this.out, out, h("p", "muted small", CHECK_NOTE));
   }
 }

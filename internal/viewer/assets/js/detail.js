@@ -235,7 +235,7 @@ function thenAndNow(r, f) {
   return h("table", "plain then", h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, "Seen"), h("th", { scope: "col" }, "Now"))), h("tbody", {}, [...names].map((name) => {
     const t = f.turned.find((x) => x.name === name);
     const seen = t ? t.seen : (r.seen || {})[name], now = t ? t.now : (r.now || {})[name];
-    return h("tr", { class: t ? "turned" : null }, h("th", { scope: "row" }, words(name)), h("td", {}, seen === undefined ? "–" : seen), h("td", {}, now === undefined ? "not read" : t ? h("strong", {}, now) : now));
+    return h("tr", { class: t ? "turned" : null }, h("th", { scope: "row" }, words(name)), h("td", {}, seen === undefined ? "–" : seen), h("td", {}, t && now !== undefined ? h("strong", {}, now) : now ?? "not read"));
   })));
 }
 

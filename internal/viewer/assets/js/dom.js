@@ -149,7 +149,10 @@ function chunked(root, items, make, size, from) {
   const step = size || 100;
   let first = Math.min(from || 0, items.length);
   let shown = first;
-  const hold = (/** @type {HTMLElement} */ b) => (root.tagName === "TBODY" ? h("tr", {}, h("td", { colspan: 20 }, b)) : root.tagName === "UL" || root.tagName === "OL" ? h("li", {}, b) : b);
+  const hold = (/** @type {HTMLElement} */ b) => {
+    if (root.tagName === "TBODY") return h("tr", {}, h("td", { colspan: 20 }, b));
+    return ["UL", "OL"].includes(root.tagName) ? h("li", {}, b) : b;
+  };
   /** @param {number} a @param {number} b */
   const made = (a, b) => {
     const part = document.createDocumentFragment();

@@ -103,10 +103,10 @@ function zone() {
   return clockSettings.utc ? "UTC" : "local time";
 }
 
-/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"full"|"clock"|"ms"} [form] */
+/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"clock"|"ms"} [form] */
 function timeEl(t, form) {
   if (Number.isNaN(millis(t))) return h("span", "muted", "–");
-  return h("time", { datetime: t, title: t + " (UTC)" }, form === "clock" ? fmtClock(t) : form === "ms" ? fmtClock(t, true) : fmtTime(t));
+  return h("time", { datetime: t, title: t + " (UTC)" }, form ? fmtClock(t, form === "ms") : fmtTime(t));
 }
 
 /** fmtAgo says how long ago a time was. @param {number} at in milliseconds */
@@ -116,7 +116,8 @@ function fmtAgo(at) {
   if (min < 60) return min + " min ago";
   if (min < 48 * 60) return Math.floor(min / 60) + " h ago";
   const days = Math.floor(min / 1440);
-  return days < 60 ? days + " days ago" : days < 730 ? Math.floor(days / 30.4) + " months ago" : Math.floor(days / 365) + " years ago";
+  if (days < 60) return days + " days ago";
+  return days < 730 ? Math.floor(days / 30.4) + " months ago" : Math.floor(days / 365) + " years ago";
 }
 
 /** agoEl says how long ago a time was, with the exact one behind it; tick keeps it true. @param {string|null|undefined} t */

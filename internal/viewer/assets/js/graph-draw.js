@@ -38,7 +38,7 @@ class GraphDrawing {
     const over = (ev) => {
       const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]") : null;
       const edge = el && el.getAttribute("data-edge");
-      this.name(el ? el.getAttribute("data-stop") : this.nodeAt, edge ? Number(edge) : el ? -1 : this.edgeAt);
+      this.name(el ? el.getAttribute("data-stop") : this.nodeAt, el ? Number(edge || -1) : this.edgeAt);
     };
     canvas.svg.addEventListener("pointerover", over);
     canvas.svg.addEventListener("focusin", over);
@@ -136,7 +136,8 @@ class GraphDrawing {
   /** most is how wide the name of a step may be: where there is little room, a message is cut first. @param {GraphNode} n */
   most(n) {
     const { w } = this.canvas.size;
-    return window.innerWidth < 600 ? 130 : w < 1060 && n.kind === "user" ? 94 : 200;
+    if (window.innerWidth < 600) return 130;
+    return w < 1060 && n.kind === "user" ? 94 : 200;
   }
 
   /** linesOf are the lines of the name of a step. @param {GraphNode} n */

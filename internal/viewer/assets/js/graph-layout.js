@@ -55,7 +55,8 @@ function boardRows(boxes, beside, heads) {
   for (const b of boxes) {
     if (b.lane !== THINGS) continue;
     const step = at.get(beside.get(b.id) || "");
-    const r = step ? step.row : rows.length > 0 ? rows.length - 1 : (add(b.group), 0);
+    if (!step && rows.length === 0) add(b.group);
+    const r = step ? step.row : rows.length - 1;
     rows[r].things.push(b);
     at.set(b.id, { box: b, column: 0, row: r, a: 0, c: 0 });
   }

@@ -73,7 +73,7 @@ function inboxItem(app, i) {
       error && h("p", "bad-text", icon("error"), "It could not be checked: " + error),
       i.warnings.length > 0 && h("ul", "in-warnings", i.warnings.map((w) => h("li", {}, icon("warning"), w))),
       h("p", "in-meta", h("span", "in-title", i.title || i.session.id), h("span", {}, "asked ", agoEl(i.requested_at), i.agent && " by " + i.agent), yesno && h("span", {}, i.consents.length + " of " + need + " approved" + (i.consents.length > 0 ? ": " + i.consents.join(", ") : "")))),
-    app.page.checks && yesno && i.approval_id && h("button", { class: "btn", "aria-disabled": String(busy), "aria-label": (f ? "Check again: " : "Check now: ") + clip(what, 80), onclick: () => desk.check(i.session, i.approval_id) }, busy ? h("span", "spinner") : icon("again"), busy ? "Checking…" : f ? "Check again" : "Check now"));
+    app.page.checks && yesno && i.approval_id && h("button", { class: "btn", "aria-disabled": String(busy), "aria-label": (f ? "Check again: " : "Check now: ") + clip(what, 80), onclick: () => desk.check(i.session, i.approval_id) }, checkLabel(busy, !!f)));
 }
 
 /** inboxLink stands in the top bar with the number of requests, also where the page is not in front. @param {App} app */

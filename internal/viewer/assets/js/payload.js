@@ -140,7 +140,7 @@ function jsonLeaf(v) {
     if (v.length > 600) return h("div", "j-long", longText(v, 500, "j-str"));
     return h("span", "j-str", v.includes("\n") ? v : JSON.stringify(v));
   }
-  return h("span", { class: v === null ? "j-null" : typeof v === "boolean" ? "j-bool" : "j-num" }, String(v));
+  return h("span", (v === null && "j-null") || (typeof v === "boolean" ? "j-bool" : "j-num"), String(v));
 }
 
 /** details opens when its title is pressed. @param {Props} props @param {Child} title @param {Child[]} body */

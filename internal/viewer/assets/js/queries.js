@@ -112,7 +112,9 @@ function highlight(text, language) {
   for (const m of text.matchAll(lx.token)) {
     const after = text[(m.index || 0) + m[0].length];
     const word = m[6];
-    const cls = m[1] ? "c-comment" : m[2] ? "c-string" : m[3] ? "c-name" : m[4] ? "c-param" : m[5] ? "c-number" : word && lx.words.has(word) ? "c-key" : word && after === "(" ? "c-func" : "";
+    let cls = ["c-comment", "c-string", "c-name", "c-param", "c-number"].find((_, i) => m[i + 1]);
+    if (word && lx.words.has(word)) cls = "c-key";
+    else if (word && after === "(") cls = "c-func";
     if (!cls) {
       plain += m[0];
       continue;

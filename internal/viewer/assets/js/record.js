@@ -25,7 +25,9 @@ function unproven(a) {
 
 /** severity says a number in a word. @param {number} n */
 function severity(n) {
-  return n >= 0.9 ? "critical" : n >= 0.7 ? "high" : n >= 0.4 ? "medium" : "low";
+  if (n >= 0.9) return "critical";
+  if (n >= 0.7) return "high";
+  return n >= 0.4 ? "medium" : "low";
 }
 
 /** alertList shows changes, the worst first. @param {Alert[]} alerts */

@@ -168,7 +168,7 @@ function shapeFace(shape, w) {
       let x = CARD.pad;
       widths.forEach((cw, c) => {
         const text = fitText(row[c] || "–", cw - 12, CARD.small, i > 0 && c === 0);
-        put(text, right[c] ? x + cw - 12 : x, (i === 0 ? "tn-soft" : c === 0 ? "tn-key" : "tn-cell") + (right[c] ? " tn-right" : ""));
+        put(text, right[c] ? x + cw - 12 : x, (i === 0 ? "tn-soft" : ["tn-key", "tn-cell"][Math.min(c, 1)]) + (right[c] ? " tn-right" : ""));
         x += cw;
       });
       y += CARD.row;

@@ -368,7 +368,11 @@ class ThoughtPlayer {
   label() {
     this.range.value = String(this.at);
     const t = this.order[this.at - 1];
-    const text = this.order.length === 0 ? "Nothing was thought." : !t ? "Before the first step" : "Step " + this.at + " of " + this.order.length + " · " + fmtClock(t.at, true) + " · " + THOUGHT_KINDS[t.kind].label + ": " + clip(t.label, 70);
+    let text = this.order.length === 0 ? "Nothing was thought." : "Before the first step";
+    if (t) {
+      text = ["Step " + this.at + " of " + this.order.length, fmtClock(t.at, true),
+        THOUGHT_KINDS[t.kind].label + ": " + clip(t.label, 70)].join(" · ");
+    }
     this.text.textContent = text;
     this.range.setAttribute("aria-valuetext", text);
   }

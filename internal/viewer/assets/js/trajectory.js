@@ -231,7 +231,7 @@ function stepBody(app, row, gist) {
     case "TOOL_COMPLETED":
       return [c && c.result !== undefined && [h("h3", {}, "Output"), typeof c.result === "string" ? longText(c.result) : jsonTree(c.result, 2)]];
     case "AGENT_RESPONSE":
-      return [h("div", "bubble agent", longText(typeof a.response_text === "string" ? a.response_text : c ? unquoted(c.response || c) : "", 3000))];
+      return [h("div", "bubble agent", longText(typeof a.response_text === "string" ? a.response_text : unquoted((c && (c.response || c)) || ""), 3000))];
     case "AGENT_TRANSFER":
       return [c && h("p", {}, h("strong", {}, String(c.from_agent)), " ", icon("arrow"), " ", h("strong", {}, String(c.to_agent)))];
     case "STATE_DELTA":

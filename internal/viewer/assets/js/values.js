@@ -28,7 +28,8 @@ function change(was, now, ...more) {
 
 /** percent shows by how much. @param {number|null|undefined} pct */
 function percent(pct) {
-  return pct !== undefined && pct !== null && h("span", "pct", (pct > 0 ? "+" : pct < 0 ? "−" : "") + Math.abs(Math.round(pct * 10) / 10) + " %");
+  const sign = { "1": "+", "-1": "−" }[Math.sign(pct || 0)] || "";
+  return pct !== undefined && pct !== null && h("span", "pct", sign + Math.abs(Math.round(pct * 10) / 10) + " %");
 }
 
 /** seenAge says when it was seen. @param {{seen_at?: string}} e */
@@ -43,7 +44,7 @@ function named(name, value, condition) {
 
 /** only shows a value that has not changed, or that nobody knows now. @param {Value} v */
 function only(v) {
-  return named(v.name, v.seen !== undefined ? v.seen : v.now !== undefined ? v.now : "not seen", v.condition);
+  return named(v.name, v.seen ?? v.now ?? "not seen", v.condition);
 }
 
 /**
@@ -55,7 +56,7 @@ function seenNow(app, a) {
   const alerts = a.last ? [...a.last.alerts, ...a.last.warnings] : [];
   const values = a.entities.flatMap((e) => valuesOf(e, alerts));
   /** @param {Value} v */
-  const weight = (v) => (v.alert ? v.alert.severity : v.e.outcome === "warned" ? 0 : 0.5);
+  const weight = (v) => v.alert?.severity ?? (v.e.outcome === "warned" ? 0 : 0.5);
   const changed = values.filter((v) => v.changed).sort((x, y) => weight(y) - weight(x));
   const moved = new Set(changed.map((v) => v.e));
   // A change that is none of a value of an entity, such as one of the sum, which the costs may show.
@@ -79,7 +80,7 @@ function seenNow(app, a) {
 /** now is the present value, of a set what came and what went. @param {Value} v */
 function now(v) {
   const isSet = v.now !== undefined && v.now.startsWith("[") && v.alert && / (came|went)$/.test(v.alert.after);
-  return isSet && v.alert ? v.alert.after : v.now === undefined ? "no answer" : v.now;
+  return isSet && v.alert ? v.alert.after : v.now ?? "no answer";
 }
 
 /** changedLine is a value that is another one now, with the values of the same thing that are not. @param {App} app @param {Value} v @param {Value[]} rest */
@@ -126,7 +127,15 @@ function costOf(c) {
   const top = Math.max(limit, is, Number.isNaN(before) ? 0 : before);
   const known = top > 0 && !Number.isNaN(is) && !Number.isNaN(limit);
   const over = is - limit;
-  const apart = known && over !== 0 ? c.limit.replace(/-?\d[\d,]*(\.\d+)?/, numberFormat.format(Math.round(Math.abs(over) * 100) / 100)) + (over > 0 ? " over" : " left") : known ? "nothing left" : "";
+  let apart = known ? "nothing left" : "";
+  if (known && over !== 0) {
+    const much = numberFormat.format(Math.round(Math.abs(over) * 100) / 100);
+    apart = c.limit.replace(/-?\d[\d,]*(\.\d+)?/, much) + (over > 0 ? " over" : " left");
+  }
+  /** @type {Child} */
+  let then = c.seen ? "As it was asked; its present cost is not known." : "Its cost is not known.";
+  if (c.now) then = "It costs what it cost when it was asked.";
+  if (c.seen && c.now && c.seen !== c.now) then = ["Cost seen → now: ", change(c.seen, c.now)];
   const name = c.budget_type + " " + c.budget;
   const text = (c.now || c.seen || "an unknown cost") + (c.others ? ", and " + c.others + " of other requests," : "") + " of " + c.limit + " (" + name + ")";
   const bar = h("span", { class: "c-bar", "aria-hidden": "true" });
@@ -142,7 +151,7 @@ function costOf(c) {
   return h("li", { class: "c-cost" + (c.exceeded ? " over" : "") },
     h("p", "c-sum", h("strong", {}, text), apart && [": ", h("strong", "c-apart", apart)]),
     known && bar,
-    h("p", "muted", c.seen && c.now && c.seen !== c.now ? ["Cost seen → now: ", change(c.seen, c.now)] : c.now ? "It costs what it cost when it was asked." : c.seen ? "As it was asked; its present cost is not known." : "Its cost is not known."));
+    h("p", "muted", then));
 }
 
 /** costs shows each budget. @param {Approval} a */
