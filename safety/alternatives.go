@@ -88,7 +88,7 @@ func (q *inquiry) advise(t target, x *examined) {
 		}
 	}
 	for i := range x.failures {
-		if f := &x.failures[i]; !f.heals() {
+		if f := &x.failures[i]; !f.Down() { // a choice would be as unknown as this
 			f.Remedy = remedy
 		}
 	}

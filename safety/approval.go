@@ -250,13 +250,14 @@ func (a Approval) Clone() Approval {
 func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
-		attributes := make(map[string]any, len(e.Attributes))
-		for name, seen := range SeenText(e) {
-			attributes[name] = seen
+		seen, at := Seen(e)
+		attributes := make(map[string]any, len(seen))
+		for name, text := range seen {
+			attributes[name] = text
 		}
 		entry := map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence}
-		if shown(e) {
-			entry["seen_at"], entry["age"] = stamp(e.LastSeen), a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String()
+		if !at.IsZero() {
+			entry["seen_at"], entry["age"] = stamp(at), a.RequestedAt.Sub(at).Round(time.Second).String()
 		}
 		if conditions := a.conditions(e.Key); len(conditions) > 0 {
 			entry["conditions"] = conditions

@@ -49,11 +49,10 @@ func (e *unreadError) Error() string {
 	return fmt.Sprintf("the present %s of %s %s could not be read", e.attribute, e.cause.EntityType, e.cause.Entity)
 }
 
-// unread returns the failure of an entity that could not be read: that its source is down, if it
-// is.
+// unread returns the failure of an entity that could not be read: one that time can heal, if there is one.
 func (x *examined) unread(e entity.Canonical) Failure {
 	for _, f := range slices.Concat(x.failures, x.result.Skipped) {
-		if f.Down() {
+		if f.heals() {
 			return f
 		}
 	}
@@ -72,8 +71,8 @@ func (q *inquiry) checkBudgets(p rulebook, found []examined) (costs []Cost, aler
 		switch {
 		case err != nil:
 			f := fail(ReasonPolicy, "it cannot be shown that what the plan costs now fits its %s: %v", b.Limit.Type, err)
-			if unread, is := errors.AsType[*unreadError](err); is && unread.cause.Down() {
-				// The same people know of both.
+			if unread, is := errors.AsType[*unreadError](err); is && unread.cause.heals() {
+				// It is the same failure once more, and the same people know of both.
 				f.EntityType, f.Entity, f.Reason = unread.cause.EntityType, unread.cause.Entity, unread.cause.Reason
 			}
 			failures = append(failures, f)

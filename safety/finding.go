@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -34,6 +35,8 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 	// Hopeless says that no later check can find it otherwise: the record of the request itself says so.
 	Hopeless bool `json:"hopeless,omitempty"`
+	// Heals says that time alone can heal it.
+	Heals bool `json:"-"`
 }
 
 // effectFail is the effect of a failure.
@@ -124,6 +127,9 @@ func (a Alert) finding() Finding {
 		f.Effect = string(config.EffectWarn)
 	}
 	f.Text = f.phrase(f.Attribute, f.Read+" → "+f.Now+f.needed())
+	if a.Drift == BudgetExceeded {
+		f.Text = oneLine("cost of the plan: " + f.Read + " → " + f.Now + ", more than " + f.Type + " " + f.Value)
+	}
 	return f
 }
 
@@ -131,7 +137,7 @@ func (x Failure) finding() Finding {
 	c := causes[x.Reason]
 	f := Finding{
 		Type: x.EntityType, Value: x.Entity, Attribute: x.Attribute, Read: x.Read, Need: x.Need,
-		Reason: x.Reason, Effect: effectFail, Remedy: cmp.Or(x.Remedy, c.remedy), Hopeless: c.hopeless,
+		Reason: x.Reason, Effect: effectFail, Remedy: cmp.Or(x.Remedy, c.remedy), Hopeless: c.hopeless, Heals: x.heals(),
 	}
 	switch _, err := strconv.ParseFloat(f.Read, 64); {
 	case f.Need != "" && err == nil:
@@ -186,18 +192,21 @@ func needWords(condition string) string {
 // Sentence says it with what to do.
 func (f Finding) Sentence() string { return strings.TrimSpace(f.Text + ". " + f.Remedy) }
 
-// SeenText returns the attributes of a thing as they were read, in words. What no result showed is "not seen",
-// whatever the call says of it.
-func SeenText(e entity.Canonical) map[string]string {
-	out := make(map[string]string, len(e.Attributes))
+// Seen returns the attributes of a thing as they were read, in words, and when; the zero time if no result showed the
+// thing. What no result showed is "not seen", whatever the call says of it.
+func Seen(e entity.Canonical) (attributes map[string]string, at time.Time) {
+	attributes = make(map[string]string, len(e.Attributes))
 	for name, v := range e.Attributes {
-		out[name] = notSeen
+		attributes[name] = notSeen
 		if values, _ := readings(e, name); len(values) > 0 {
-			out[name] = show(name, v)
+			attributes[name] = show(name, v)
 		}
 	}
 	for _, name := range e.Absent {
-		out[name] = notThere
+		attributes[name] = notThere
 	}
-	return out
+	if shown(e) {
+		at = e.LastSeen
+	}
+	return attributes, at
 }

@@ -34,9 +34,11 @@ func TestFindings(t *testing.T) {
 		failures []safety.Failure
 		want     []string
 	}{
-		"none":          {nil, nil, nil},
-		"a stock":       {alert("stock", "80", "59", "at least 60"), nil, []string{"stock of Drug Amoxicillin 500: 80 → 59, 60 needed. Plan anew."}},
-		"it is gone":    {alert("exists", "true", "false", ""), nil, []string{"Drug Amoxicillin 500: true → false. Plan anew."}},
+		"none":       {nil, nil, nil},
+		"a stock":    {alert("stock", "80", "59", "at least 60"), nil, []string{"stock of Drug Amoxicillin 500: 80 → 59, 60 needed. Plan anew."}},
+		"it is gone": {alert("exists", "true", "false", ""), nil, []string{"Drug Amoxicillin 500: true → false. Plan anew."}},
+		"too dear": {[]safety.Alert{{EntityType: "Budget", Entity: "nike", Attribute: "cost", Drift: safety.BudgetExceeded, Before: "$1", After: "$3", Recommendation: "Plan anew."}}, nil,
+			[]string{"cost of the plan: $1 → $3, more than Budget nike. Plan anew."}},
 		"too much":      {nil, []safety.Failure{about(of("condition_unmet", "x"), "stock", "59", "at least 500")}, []string{"Drug Amoxicillin 500: 59 in stock, 500 needed. Plan with what meets that, then ask again."}},
 		"too few":       {nil, []safety.Failure{about(of("condition_unmet", "x"), "free", "3", "at least 8")}, []string{"Drug Amoxicillin 500: 3 free, 8 needed. Plan with what meets that, then ask again."}},
 		"not passed":    {nil, []safety.Failure{about(of("condition_unmet", "x"), "result", "failed", "exactly passed")}, []string{"result of Drug Amoxicillin 500: failed, passed needed. Plan with what meets that, then ask again."}},
@@ -103,13 +105,15 @@ func TestEachReasonHasAWay(t *testing.T) {
 }
 
 // What no result showed is not seen, whatever the call says of it.
-func TestSeenText(t *testing.T) {
+func TestSeen(t *testing.T) {
 	e := seenAgo(0, "Drug", "x", values{"stock": number(59), "availability": entity.Bool(true)})
 	e.Absent = []string{"recall"}
-	if d := cmp.Diff(map[string]string{"stock": "59", "availability": "available", "recall": "not there"}, safety.SeenText(e)); d != "" {
-		t.Error(d)
+	got, at := safety.Seen(e)
+	if d := cmp.Diff(map[string]string{"stock": "59", "availability": "available", "recall": "not there"}, got); d != "" || !at.Equal(e.LastSeen) {
+		t.Error(d, at)
 	}
-	if d := cmp.Diff(map[string]string{"exists": "not seen"}, safety.SeenText(claimed("Drug", "y", values{"exists": entity.Bool(true)}))); d != "" {
-		t.Error(d)
+	got, at = safety.Seen(claimed("Drug", "y", values{"exists": entity.Bool(true)}))
+	if d := cmp.Diff(map[string]string{"exists": "not seen"}, got); d != "" || !at.IsZero() {
+		t.Error(d, at)
 	}
 }

@@ -30,7 +30,7 @@ type approvalCard struct {
 
 func (c *approvalCard) write() {
 	p := c.p
-	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold}, overriddenCell(p))
+	c.line(append([]any{chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold}}, overridden(p)...)...)
 	c.paragraph(p.Explanation)
 	c.line()
 	c.fact("Not checked", strings.Join(p.NotChecked, ", "))
@@ -105,12 +105,12 @@ func (c *approvalCard) asked() {
 	}
 }
 
-// overriddenCell says that a call ran, or is to run, although its check failed.
-func overriddenCell(p *inspect.Approval) cell {
+// overridden says that a call ran, or is to run, although its check failed.
+func overridden(p *inspect.Approval) []any {
 	if !p.Overridden {
-		return cell{}
+		return nil
 	}
-	return cell{"  OVERRIDDEN", red}
+	return []any{"  ", cell{"OVERRIDDEN", red}}
 }
 
 // section begins a part of the card.

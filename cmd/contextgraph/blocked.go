@@ -7,11 +7,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -107,11 +107,10 @@ func (o *observed) add(q inspect.Approval) {
 		return
 	}
 	b.Verdict = last.Verdict
-	for _, al := range last.Alerts {
-		b.Why = append(b.Why, fmt.Sprintf("%s %s: %s → %s", al.EntityType, al.Entity, al.Before, al.After))
-	}
-	for _, f := range last.Failures {
-		b.Why = append(b.Why, strings.TrimPrefix(fmt.Sprintf("%s %s: %s", f.EntityType, f.Entity, f.Detail), " : "))
+	for _, f := range last.Findings {
+		if f.Effect != string(config.EffectWarn) {
+			b.Why = append(b.Why, f.Text)
+		}
 	}
 	o.Blocked = append(o.Blocked, b)
 }
@@ -128,9 +127,12 @@ func (o *observed) table(t *table) {
 	for i := range o.Blocked {
 		ids[i] = o.Blocked[i].ID
 	}
-	t.columns([]string{t.zoned("ASKED"), "APPROVAL", "SESSION", "TOOL", "VERDICT", "WHY"}, 5, 3)
 	for i, id := range inspect.ShortIDs(ids) {
 		b := &o.Blocked[i]
-		t.row(t.when(b.RequestedAt), id, sessionID(b.Session.ID), b.Tool, b.Verdict, strings.Join(b.Why, "; "))
+		t.line()
+		t.clipped(chip(inspect.Status(b.Verdict)), "  ", cell{b.Tool, bold}, "  ", id, "  ", cell{text: sessionID(b.Session.ID)}, "  asked ", t.at(b.RequestedAt))
+		for _, why := range b.Why {
+			t.clipped("  ", cell{text: why})
+		}
 	}
 }

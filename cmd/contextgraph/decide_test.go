@@ -131,7 +131,7 @@ func TestDecide(t *testing.T) {
 		"check failed": {"approve e43c --yes", nil, func(g gate) {
 			g.answered(`"confirmed":true,"accepted":false,"reason":"check_failed"`)
 			row(g.t, g.j, g.a, record.WorldChangeCheck, `"stage":"answer","verdict":"check_failed"`)
-		}, 0, exitCheckFailed, []string{"check failed: It could not be shown", "The request stays open"}, "executed"},
+		}, 0, exitCheckFailed, []string{"check failed: The check failed", "The request stays open"}, "executed"},
 		"one of two": {"approve e43c --yes", func(a *safety.Approval) { a.Approvers = 2 }, func(g gate) {
 			g.move(safety.StatePending, safety.StateApproved, safety.Transition{Actor: "eva", Set: safety.Update{Verdict: "safe", Consent: safety.Consent{Who: "eva"}}})
 			g.answered(`"confirmed":true,"accepted":false,"reason":"more_approvers","approver":"eva","consents":["eva"],"approvers":2`)

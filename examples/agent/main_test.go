@@ -30,12 +30,12 @@ func inEmptyFolder(t *testing.T) string {
 
 func TestRun(t *testing.T) {
 	config := inEmptyFolder(t)
-	const want = `asked    order_drink? Rests on Drink "flat white" price $4.20. Requester: guest (not authenticated).
+	const want = `asked    order_drink? Rests on Drink "flat white": price $4.20. Requester: guest (not authenticated).
 ran      order_drink
 said     Here is your flat white.
 verdict  safe: executed
 
-asked    order_drink? Rests on Drink "flat white" price $4.20. Requester: guest (not authenticated).
+asked    order_drink? Rests on Drink "flat white": price $4.20. Requester: guest (not authenticated).
 said     The world has changed since the approval of order_drink was asked. flat white: $5, no longer $4.20.
 verdict  drift: blocked
 

@@ -54,7 +54,7 @@ func (q *request) verb() string {
 	case StatusDrift, StatusRejected, StatusExpired, StatusSuperseded:
 		return "was to run once"
 	}
-	return "runs once"
+	return "would run once"
 }
 
 // member is a member of a JSON object.

@@ -24,19 +24,19 @@ func calls(args string) func(*record.Event) {
 
 func TestAction(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
-		{`{}`, "buy runs once, without arguments."},
-		{`null`, "buy runs once, without arguments."},
-		{`{"n":1}`, "buy runs once, with n 1."},
-		{`{"account":"nike","dry_run":false,"n":2.50}`, `buy runs once, with account "nike", dry run false and n 2.50.`},
-		{`{"names":["a"]}`, `buy runs once, with names "a".`},
-		{`{"names":[]}`, `buy runs once, with names (0).`},
-		{`{"names":["a","b","c","d","e"]}`, `buy runs once, with 5 names ("a", "b", "c", 2 more).`},
-		{`{"lines":[{"placement":"Yahoo","spend":90000},{"placement":"ESPN","spend":70000}]}`, "buy runs once, with 2 lines (Yahoo 90000, ESPN 70000)."},
-		{`{"lines":[[1],[2]]}`, "buy runs once, with lines (2)."},
-		{`{"to":{"city":"Bonn","zip":"53111"},"x":{"y":{}}}`, "buy runs once, with to (Bonn 53111) and x."},
-		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`, "buy runs once, with a 1, b 2, c 3, d 4, e 5, f 6 and 2 more arguments."},
-		{`{"t":"` + strings.Repeat("x", 100) + `"}`, `buy runs once, with t "` + strings.Repeat("x", 59) + `…".`},
-		{`{"t":"a\u202eb\n"}`, `buy runs once, with t "a\u202eb\n".`},
+		{`{}`, "buy would run once, without arguments."},
+		{`null`, "buy would run once, without arguments."},
+		{`{"n":1}`, "buy would run once, with n 1."},
+		{`{"account":"nike","dry_run":false,"n":2.50}`, `buy would run once, with account "nike", dry run false and n 2.50.`},
+		{`{"names":["a"]}`, `buy would run once, with names "a".`},
+		{`{"names":[]}`, `buy would run once, with names (0).`},
+		{`{"names":["a","b","c","d","e"]}`, `buy would run once, with 5 names ("a", "b", "c", 2 more).`},
+		{`{"lines":[{"placement":"Yahoo","spend":90000},{"placement":"ESPN","spend":70000}]}`, "buy would run once, with 2 lines (Yahoo 90000, ESPN 70000)."},
+		{`{"lines":[[1],[2]]}`, "buy would run once, with lines (2)."},
+		{`{"to":{"city":"Bonn","zip":"53111"},"x":{"y":{}}}`, "buy would run once, with to (Bonn 53111) and x."},
+		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`, "buy would run once, with a 1, b 2, c 3, d 4, e 5, f 6 and 2 more arguments."},
+		{`{"t":"` + strings.Repeat("x", 100) + `"}`, `buy would run once, with t "` + strings.Repeat("x", 59) + `…".`},
+		{`{"t":"a\u202eb\n"}`, `buy would run once, with t "a\u202eb\n".`},
 	} {
 		s := newScript(t).asks()
 		for i := range s.rows {

@@ -262,8 +262,9 @@ func (c *collector) ledger(a *safety.Approval) {
 	if len(a.Entities) > 0 {
 		q.Entities = nil
 		for _, e := range a.Entities {
+			seen, at := safety.Seen(e)
 			q.Entities = append(q.Entities, Rested{
-				Key: e.Key, Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: shown(e.Attributes), SeenAt: clock(e.LastSeen), Conditions: conditions(a.Needs[e.Key]),
+				Key: e.Key, Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: seen, SeenAt: clock(at), Conditions: conditions(a.Needs[e.Key]),
 			})
 		}
 	}

@@ -5,8 +5,10 @@ package inspect
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -24,7 +26,7 @@ const (
 func (a *Approval) can() []string {
 	can := []string{}
 	switch {
-	case a.Status == StatusInDoubt && a.Enforced && (a.State == "" || a.State == string(safety.StateExecuting)):
+	case a.Status == StatusInDoubt && a.State == string(safety.StateExecuting):
 		can = append(can, CanResolve)
 	case !a.Status.Open() || a.Kind != KindConfirmation || a.State != "" && !safety.ApprovalState(a.State).Open():
 		return can
@@ -78,28 +80,203 @@ func (a *Approval) found() {
 	a.Can, a.Hopeless = a.can(), a.hopeless()
 }
 
+// noCheckPasses begins the reason that the record of the request gives.
+const noCheckPasses = "No check of this request can pass: "
+
 // hopeless says why no yes to an open request can work.
 func (a *Approval) hopeless() string {
+	var never []string
+	for _, f := range a.Findings {
+		if f.Hopeless {
+			never = append(never, f.Text)
+		}
+	}
 	switch {
 	case !a.Status.Open() || !a.Enforced:
 		return ""
 	case a.lastVerdict() == StatusDrift:
-		return "It has changed since it was read (" + phrases(a.Findings, func(f safety.Finding) bool { return f.Effect == "block" }) + "): a yes now would block it for good."
-	case slices.ContainsFunc(a.Findings, func(f safety.Finding) bool { return f.Hopeless }):
-		return noCheckPasses + phrases(a.Findings, func(f safety.Finding) bool { return f.Hopeless }) + "."
+		return "It has changed since it was read" + inBrackets(a.Checks[len(a.Checks)-1].phrases("block")) + ": a yes now would block it for good."
+	case len(never) > 0:
+		return noCheckPasses + joinSome(never) + "."
 	}
 	return a.Hopeless // by the record of the request
 }
 
-const noCheckPasses = "No check of this request can pass: "
+// Progress is one thing that happened to a request, as the record has it.
+type Progress struct {
+	At time.Time `json:"at"`
+	// Step is "asked", "answered", "refused", "checked", "started", "ended" or "resolved".
+	Step string `json:"step"`
+	// Status is the status that the step speaks for: "safe", "drift" or "check_failed" of a check,
+	// "executed", "failed" or "in_doubt" of a run, "rejected" of a no, and "pending" of anything
+	// else.
+	Status Status `json:"status"`
+	// Text says it in a sentence.
+	Text string `json:"text"`
+}
 
-// phrases joins the findings that count.
-func phrases(list []safety.Finding, counts func(safety.Finding) bool) string {
-	var said []string
-	for _, f := range list {
-		if counts(f) {
-			said = append(said, f.Text)
+// progress returns what happened to a request, in the order of the events. A success is there only if the record has it.
+func (q *request) progress() []Progress {
+	var out []Progress
+	if !q.RequestedAt.IsZero() {
+		out = append(out, Progress{q.RequestedAt, "asked", StatusPending, cmp.Or(q.Agent, "The agent") + " asked."})
+	}
+	said := make(map[string]bool)
+	for i := range q.Answers {
+		out = append(out, q.Answers[i].progress(said, q.checkedAt(&q.Answers[i])))
+	}
+	began := time.Time{} // the check before it is made inside of the call
+	for i := range q.Checks {
+		k := &q.Checks[i]
+		out = append(out, k.progress())
+		if x := q.Execution; x != nil && k.Stage == stageExecution && (x.End.IsZero() || !k.At.After(x.End)) {
+			began = k.At
 		}
 	}
-	return cmp.Or(joinSome(said), strings.TrimSpace("no change is on record"))
+	if x := q.Execution; x != nil {
+		what := cmp.Or(q.Tool, "It")
+		start := x.Start
+		if began.After(start) {
+			start = began
+		}
+		end := cmp.Or(x.End, start)
+		switch x.outcome() {
+		case StatusExecuted:
+			out = append(out, Progress{start, "started", StatusInDoubt, what + " was started."}, Progress{end, "ended", StatusExecuted, what + " ran without an error."})
+		case StatusFailed:
+			out = append(out, Progress{start, "started", StatusInDoubt, what + " was started."},
+				Progress{end, "ended", StatusFailed, sentence(what + " returned an error: " + cmp.Or(x.Error, "it has no text"))})
+		default:
+			out = append(out, Progress{start, "started", StatusInDoubt, what + " was started; its end is not on record yet."})
+		}
+	}
+	// Steps of one moment stay in the order in which they follow from each other.
+	slices.SortStableFunc(out, func(a, b Progress) int { return a.At.Compare(b.At) })
+	return present(out)
+}
+
+// checkedAt reports whether a check on record says why the gate did not take an answer.
+func (q *request) checkedAt(a *Answer) bool {
+	return (a.Reason == safety.CodeDrift || a.Reason == safety.CodeCheckFailed) && slices.ContainsFunc(q.Checks, func(k Check) bool {
+		return k.Stage != stageCheck && k.Verdict == a.Reason && !k.At.Before(a.At)
+	})
+}
+
+// progress says what a person answered. said has those who approved before; checked says that a check is on record that
+// says why the answer was not taken.
+func (a *Answer) progress(said map[string]bool, checked bool) Progress {
+	who := a.Approver
+	switch {
+	case who == "" && a.Authenticated:
+		who = "A person whom the program authenticated, and who may not,"
+	case who == "":
+		who = "A person whom the record does not name"
+	}
+	p := Progress{a.At, "answered", StatusPending, who + " said yes, and it was taken."}
+	answer := who + " said yes"
+	if !a.Confirmed {
+		answer, p.Status = who+" said no", StatusRejected
+	}
+	switch {
+	case a.Reason == safety.CodeHappened:
+		p.Step, p.Status, p.Text = "resolved", StatusExecuted, sentence(who+" looked and says that it took effect: "+a.Because)
+	case a.Reason == safety.CodeDidNotHappen:
+		p.Step, p.Status, p.Text = "resolved", StatusFailed, sentence(who+" looked and says that it did not take effect: "+a.Because)
+	case a.Reason == safety.CodeMoreApprovers && said[a.Approver]:
+		p.Text = answer + " again: another person has to approve."
+	case a.Reason == safety.CodeMoreApprovers:
+		p.Text = answer + ": more people have to approve."
+	case a.Override != "" && checked:
+		p.Text = sentence(answer + ", although sources are down: " + a.Override)
+	case checked:
+		p.Text = sentence(answer)
+	case a.Refusal != "" || a.Confirmed && !a.Accepted:
+		p.Step, p.Status = "refused", StatusPending
+		p.Text = sentence(answer + ", and it was not taken: " + a.why())
+	case !a.Confirmed:
+		p.Text = sentence(answer)
+		if words := cmp.Or(a.Change, a.Because); words != "" {
+			p.Text = sentence(answer + ": " + words)
+		}
+	}
+	if a.Confirmed && (a.Accepted || a.Reason == safety.CodeMoreApprovers) {
+		said[a.Approver] = true
+	}
+	return p
+}
+
+func (k *Check) progress() Progress {
+	p := Progress{At: k.At, Step: "checked", Status: statusOfVerdict(k.Verdict)}
+	when := cmp.Or(map[string]string{"answer": "Checked when it was answered", stageExecution: "Checked right before the call"}[k.Stage], "Checked on demand")
+	switch p.Status {
+	case StatusSafe:
+		p.Text = when + ": nothing has changed."
+	case StatusDrift:
+		p.Text = sentence(when + ": the world has changed" + inBrackets(k.phrases("block")))
+	default:
+		p.Text = sentence(when + ": the check failed" + inBrackets(k.phrases("fail")))
+	}
+	return p
+}
+
+// people takes over what the ledger has of the people of a request. It was read before the rows, so
+// rows may know more.
+func (q *request) people(a *safety.Approval) {
+	if a.Requester != "" {
+		q.Requester = &Requester{a.Requester, a.RequesterAuthenticated}
+	}
+	q.Approvers, q.Change, q.Overridden = max(a.Approvers, 1), cmp.Or(a.Change, q.Change), a.Overridden || q.Overridden
+	consents := []string{}
+	for _, c := range a.Consents {
+		consents = append(consents, c.Who)
+	}
+	if len(consents) > 0 && len(consents) >= len(q.Consents) {
+		q.Consents = consents
+	}
+}
+
+// needsMore says who has approved a request that waits for more people; "" if it waits for none.
+func (q *request) needsMore() string {
+	if q.Approvers < 2 || len(q.Consents) == 0 || len(q.Consents) >= q.Approvers {
+		return ""
+	}
+	more := "1 more person has"
+	if n := q.Approvers - len(q.Consents); n > 1 {
+		more = fmt.Sprintf("%d more people have", n)
+	}
+	return fmt.Sprintf("%s approved; %s to", strings.Join(q.Consents, ", "), more)
+}
+
+// overriding says who let the call run although its check failed; "" if nobody did.
+func (q *request) overriding() string {
+	if !q.Overridden {
+		return ""
+	}
+	var people []string
+	for _, a := range q.Answers {
+		counts := a.Accepted || a.Reason == safety.CodeCheckFailed
+		if a.Override != "" && a.Approver != "" && counts && !slices.Contains(people, a.Approver) {
+			people = append(people, a.Approver)
+		}
+	}
+	who := "People"
+	if len(people) > 0 {
+		who = joinSome(people)
+	}
+	return fmt.Sprintf(" THE CHECK FAILED because sources were down%s. %s let the call run all the same.", q.failures(), who)
+}
+
+// mayApprove says who may approve.
+func (q *request) mayApprove() string {
+	switch {
+	case q.Kind != KindConfirmation:
+		return ""
+	case !q.guarded:
+		return "Whoever answers the agent: no gate looks at the answer."
+	case q.Approvers > 1 && q.Requester != nil:
+		return fmt.Sprintf("%d different people whom the program authenticates. %s asked.", q.Approvers, q.Requester.Name)
+	case q.Requester != nil && q.Requester.Authenticated:
+		return fmt.Sprintf("One person whom the program authenticates. %s asked, and may approve only if the configuration allows that.", q.Requester.Name)
+	}
+	return fmt.Sprintf("Whoever may answer as %s. The requester is not authenticated, so both may be one person.", q.Session.User)
 }

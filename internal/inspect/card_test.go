@@ -28,7 +28,9 @@ func TestCan(t *testing.T) {
 		"drift":             {func(s *script) { s.answers("r2", blocked).checks("answer", "drift", "root-r2").over("r2") }, nil, 60, "", ""},
 		"a source is down":  {func(s *script) { s.answers("r2", failed).checks("answer", "check_failed", "root-r2").over("r2") }, nil, 60, "approve reject override check", ""},
 		"unchanged at last": {func(s *script) { s.checks("check", "drift", "").checks("check", "safe", "") }, nil, 60, "approve reject check", ""},
-		"in doubt, by rows": {func(s *script) { s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "") }, nil, 7200, "", ""},
+		"in doubt, by rows": {func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
+		}, nil, 7200, "", ""},
 		"in doubt": {func(*script) {}, []safety.Approval{{ID: "a-1", Session: session, ConfirmationID: "q1", State: safety.StateExecuting, RequestedAt: at(7), ExpiresAt: at(3600), UpdatedAt: at(9)}},
 			60, "resolve", ""},
 		"a permit": {func(*script) {}, []safety.Approval{{ID: "a-1", Session: session, ConfirmationID: "q1", State: safety.StatePermitted, PermitExpiresAt: at(100), RequestedAt: at(7), ExpiresAt: at(3600)}},

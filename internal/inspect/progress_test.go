@@ -24,49 +24,48 @@ func TestProgress(t *testing.T) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
 			"started in_doubt: buy was started.", "ended executed: buy ran without an error.",
 		}},
 		"running": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
 			"started in_doubt: buy was started; its end is not on record yet.",
 		}},
 		"failed": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolError, failed("no money")).over("r2")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
 			"started in_doubt: buy was started.", "ended failed: buy returned an error: no money.",
 		}},
 		"blocked": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").over("r2")
 		}, []string{
-			"asked pending: buyer asked.", "refused pending: bob said yes, and it was not taken: the world has changed.",
-			"checked drift: Checked when it was answered: the world has changed (Product Strava: $40,000 → $52,000).",
+			"asked pending: buyer asked.", "answered pending: bob said yes.",
+			"checked drift: Checked when it was answered: the world has changed (price of Product Strava: $40,000 → $52,000).",
 		}},
 		"not checked": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "check_failed"}).checks("answer", "check_failed", "root-r2").over("r2")
 		}, []string{
-			"asked pending: buyer asked.", "refused pending: bob said yes, and it was not taken: it could not be shown that the world has not changed.",
-			"checked check_failed: Checked when it was answered: it could not be shown that nothing has changed (Product Strava could not be checked).",
+			"asked pending: buyer asked.", "answered pending: bob said yes.",
+			"checked check_failed: Checked when it was answered: the check failed (Product Strava: its source gave no answer in time).",
 		}},
 		"one of two": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "more_approvers"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered pending: bob said yes: more people have to approve."}},
+		"one of two, twice": {func(s *script) {
+			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "more_approvers"}).over("r2").
+				answers("r3", m{"confirmed": true, "accepted": false, "reason": "more_approvers"}).over("r3")
+		}, []string{"asked pending: buyer asked.", "answered pending: bob said yes: more people have to approve.", "answered pending: bob said yes again: another person has to approve."}},
+		"somebody who may not": {func(s *script) {
+			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "not_authorized", "approver": ""}).over("r2")
+		}, []string{"asked pending: buyer asked.", "refused pending: A person whom the program authenticated, and who may not, said yes, and it was not taken: whoever answered may not."}},
 		"a no with a reason": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected", "because": "too expensive"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: too expensive."}},
-		"resolved": {func(s *script) {
-			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
-			s.answers("r3", m{"confirmed": false, "accepted": false, "reason": "happened", "because": "the shop has the order"}).over("r3")
-		}, []string{
-			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before it would run: nothing has changed.",
-			"started in_doubt: buy was started; its end is not on record yet.", "resolved executed: bob looked and says that it took effect: the shop has the order.",
-		}},
 		"a wish": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "change_wanted", "change": "at most $30,000"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: at most $30,000."}},
@@ -74,7 +73,7 @@ func TestProgress(t *testing.T) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "already_used"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "refused pending: bob said no, and it was not taken: the approval was used before."}},
 		"checked on demand": {func(s *script) { s.checks("check", "drift", "") },
-			[]string{"asked pending: buyer asked.", "checked drift: Checked on demand: the world has changed (Product Strava: $40,000 → $52,000)."}},
+			[]string{"asked pending: buyer asked.", "checked drift: Checked on demand: the world has changed (price of Product Strava: $40,000 → $52,000)."}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

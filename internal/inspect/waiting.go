@@ -31,7 +31,7 @@ func (q *request) waitedUntil(now time.Time) time.Time {
 	var accepted time.Time
 	for i := range q.Answers {
 		switch a := &q.Answers[i]; {
-		case q.refused(a) || a.Reason == safety.CodeDrift || a.Reason == safety.CodeChange:
+		case endedBy[a.Reason] == safety.StateRejected || a.Reason == safety.CodeDrift || !q.guarded && !a.Confirmed:
 			if accepted.IsZero() {
 				return a.At
 			}

@@ -112,7 +112,7 @@ func TestObservedConfirmationIsUntouched(t *testing.T) {
 }
 
 // rests is what each request of the harness rests on, as a hint says it.
-const rests = `Rests on Product "Strava Sponsored Routes" available and price $40,000`
+const rests = `Rests on Product "Strava Sponsored Routes": available; price $40,000`
 
 // requester is the end of each hint of the tests.
 const requester = "Requester: alice (not authenticated)."

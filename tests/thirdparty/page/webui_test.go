@@ -166,7 +166,7 @@ func TestADKWebUI(t *testing.T) {
 			p.click(".app-selector-item-name", "barista")
 			p.click("textarea")
 			p.key("A flat white, please.", kb.Enter)
-			p.shows("app-long-running-response", `order_drink with drink "flat white". Rests on Drink "flat white" price $4.20. Requester: user (not authenticated).`, "Submit")
+			p.shows("app-long-running-response", `order_drink with drink "flat white". Rests on Drink "flat white": price $4.20. Requester: user (not authenticated).`, "Submit")
 			p.picture("adk-webui")
 			c.price.Store(tt.price)
 			if tt.confirmed {

@@ -199,5 +199,5 @@ function waits(status) {
 
 /** actionOf says what happens on a yes. A request that names no tool has no sentence for that. @param {Approval} a */
 function actionOf(a) {
-  return a.action || "The call runs once, with the arguments below.";
+  return a.action || "The call would run once, with the arguments below.";
 }

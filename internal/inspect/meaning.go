@@ -1,0 +1,291 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// explanation returns the meaning of the status and the next step.
+func (q *request) explanation() string {
+	what := cmp.Or(q.Tool, "the call")
+	if q.Kind == kindInput || q.Kind == kindCredential {
+		what = "the " + q.Kind
+	}
+	if !q.guarded {
+		return q.unguarded(what)
+	}
+	if !q.Enforced && (q.Execution != nil || q.Status == StatusDrift || q.Status == StatusCheckFailed) {
+		return q.observed(what)
+	}
+	if a := q.resolved(); a != nil {
+		return fmt.Sprintf("%s began, and its end is not on record. %s Nobody saw it.", capital(what), a.progress(map[string]bool{}, false).Text)
+	}
+	switch q.Status {
+	case StatusPending:
+		return q.waiting(what)
+	case StatusSafe:
+		return fmt.Sprintf("Approved, and nothing that %s rests on had changed at the last check. It is checked once more right before it runs.", what)
+	case StatusDrift:
+		return fmt.Sprintf("The world changed after %s was asked for%s. It was blocked for good: it needs a new request, with the present values or for a new plan.", what, inBrackets(q.decided("block")))
+	case StatusCheckFailed:
+		if q.Overridden {
+			return "Approved, and about to run." + q.overriding()
+		}
+		return fmt.Sprintf("The check failed%s, so %s was blocked: without proof that it is safe, nothing runs. %s", q.failures(), what, q.way())
+	case StatusRejected:
+		if q.Change != "" {
+			return fmt.Sprintf("Rejected%s, who wants another plan: %s %s did not run; it needs a new request.", q.by(), sentence(q.Change), capital(what))
+		}
+		return fmt.Sprintf("Rejected%s. %s did not run; it needs a new request.", q.by(), capital(what))
+	case StatusSuperseded:
+		return fmt.Sprintf("The same call was asked for again, and the later request counts. No answer to this one lets %s run.", what)
+	case StatusExpired:
+		return fmt.Sprintf("Nothing came of it in time%s. %s can not run any more; it needs a new request.", q.since(), capital(what))
+	case StatusExecuted:
+		if q.Overridden {
+			return fmt.Sprintf("Approved%s, and %s ran without an error.", q.by(), what) + q.overriding()
+		}
+		return fmt.Sprintf("Approved%s, checked, and %s ran without an error.", q.by(), what)
+	case StatusFailed:
+		if q.Overridden {
+			return fmt.Sprintf("Approved%s; %s ran and returned an error.", q.by(), what) + q.overriding()
+		}
+		return fmt.Sprintf("Approved%s and checked; %s ran and returned an error. What it did before that is not known here, and it is not repeated.", q.by(), what)
+	case StatusInDoubt:
+		return fmt.Sprintf("%s was started and its end is not on record: either it is still running, or its process ended and nobody knows whether it took effect. "+
+			"It is never repeated by itself. Look at the system that it acts on, then say what came of it, on the page or with contextgraph resolve.", capital(what))
+	}
+	return ""
+}
+
+// waiting explains a request that is open and has no failed check.
+func (q *request) waiting(what string) string {
+	if waits := q.needsMore(); waits != "" {
+		return fmt.Sprintf("%s. %s waits for them%s. What it rests on is checked at each answer.", waits, capital(what), q.until())
+	}
+	if n := len(q.Answers); n > 0 && !q.Answers[n-1].Accepted {
+		return fmt.Sprintf("The last answer was not taken: %s %s waits for another one%s.", sentence(q.Answers[n-1].why()), capital(what), q.until())
+	}
+	if len(q.Warnings) > 0 {
+		return fmt.Sprintf("%s waits for a human%s. %s", capital(what), q.until(), strings.Join(q.Warnings, " "))
+	}
+	return fmt.Sprintf("%s waits for a human%s. When it is approved, what it rests on is checked against the world of that moment.", capital(what), q.until())
+}
+
+// observed explains a call that no verdict could have stopped.
+func (q *request) observed(what string) string {
+	ended := cmp.Or(map[Status]string{
+		StatusExecuted: "ran without an error", StatusFailed: "ran and returned an error", StatusInDoubt: "was started and its end is not on record",
+	}[q.Status], "may run whatever a check says, and no run of it is on record")
+	verdict := "No check is on record."
+	if checks := q.deciding(); len(checks) > 0 {
+		switch checks[len(checks)-1].Verdict {
+		case verdictSafe:
+			verdict = "The last check was safe."
+		case verdictDrift:
+			verdict = "The check found that the world had changed" + inBrackets(q.decided("block")) + "; had the guard been enforced, it would have been blocked."
+		default:
+			verdict = "The check failed" + q.failures() + "; had the guard been enforced, it would have been blocked."
+		}
+	}
+	return fmt.Sprintf("%s %s. It was only observed, not guarded. %s", capital(what), ended, verdict)
+}
+
+// unguarded explains a request that no guard knows of.
+func (q *request) unguarded(what string) string {
+	const none = "No guard looked at it, so nothing was checked."
+	switch q.Status {
+	case StatusPending:
+		if len(q.Answers) > 0 {
+			return fmt.Sprintf("A human said yes, and no run of %s is on record yet. %s", what, none)
+		}
+		return fmt.Sprintf("%s waits for a human. %s", capital(what), none)
+	case StatusRejected:
+		return fmt.Sprintf("Rejected. %s", none)
+	case StatusExecuted:
+		if q.Kind != KindConfirmation {
+			return fmt.Sprintf("It was answered, and the run went on. %s", none)
+		}
+		return fmt.Sprintf("A human said yes, and %s ran without an error. %s", what, none)
+	case StatusFailed:
+		return fmt.Sprintf("A human said yes; %s ran and returned an error. %s", what, none)
+	case StatusInDoubt:
+		return fmt.Sprintf("A human said yes; %s was started and its end is not on record. %s", what, none)
+	}
+	return none
+}
+
+// decided returns what the last check that decided found with an effect, in phrases.
+func (q *request) decided(effect string) []string {
+	for _, k := range slices.Backward(q.deciding()) {
+		if said := k.phrases(effect); len(said) > 0 {
+			return said
+		}
+	}
+	return nil
+}
+
+// failures names in brackets why the last check that decided failed.
+func (q *request) failures() string { return inBrackets(q.decided("fail")) }
+
+// phrases returns what a check found with an effect.
+func (k *Check) phrases(effect string) (said []string) {
+	for _, f := range k.Findings {
+		if f.Effect == effect {
+			said = append(said, f.Text)
+		}
+	}
+	return said
+}
+
+// way says what to do after a check that failed. To wait helps only where time can heal all of it.
+func (q *request) way() string {
+	var remedies []string
+	heals := true
+	if checks := q.deciding(); len(checks) > 0 {
+		for _, f := range checks[len(checks)-1].Findings {
+			if f.Effect == "fail" && !f.Heals {
+				heals = false
+				if f.Remedy != "" && !slices.Contains(remedies, f.Remedy) {
+					remedies = append(remedies, f.Remedy)
+				}
+			}
+		}
+	}
+	advice := strings.Join(remedies[:min(len(remedies), 3)], " ")
+	switch {
+	case q.Hopeless != "":
+		return strings.TrimSpace("No later check of this request can pass: it needs a new one. " + advice)
+	case heals:
+		return fmt.Sprintf("That is not a sign of a change. The request stays open%s: approve it again when the cause is gone, and it will be checked again.", q.until())
+	}
+	return strings.TrimSpace(fmt.Sprintf("That is not a sign of a change. The request stays open%s. %s", q.until(), advice))
+}
+
+// inBrackets joins some parts, and is "" for none.
+func inBrackets(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + joinSome(parts) + ")"
+}
+
+// joinSome joins the first three parts and counts the others.
+func joinSome(parts []string) string {
+	if n := len(parts) - 3; n > 0 {
+		parts = append(parts[:3:3], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// by names who approved, or who rejected.
+func (q *request) by() string {
+	if n := len(q.Consents); n > 0 && q.Status != StatusRejected {
+		return " by " + strings.Join(q.Consents, ", ")
+	}
+	if len(q.Consents) > 0 && q.Status != StatusRejected {
+		return " by " + list(q.Consents)
+	}
+	for _, a := range slices.Backward(q.Answers) {
+		if a.Approver != "" {
+			return " by " + a.Approver
+		}
+	}
+	if q.ledger != nil && q.ledger.Approver != "" {
+		return " by " + q.ledger.Approver
+	}
+	return ""
+}
+
+// sentence returns a text that ends like a sentence.
+func sentence(s string) string {
+	if s = strings.TrimSpace(s); strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
+}
+
+func (q *request) until() string {
+	if q.ExpiresAt.IsZero() {
+		return ""
+	}
+	return " until " + q.ExpiresAt.Format(timeFormat)
+}
+
+func (q *request) since() string {
+	if q.ExpiresAt.IsZero() {
+		return ""
+	}
+	return ": it expired at " + q.ExpiresAt.Format(timeFormat)
+}
+
+const timeFormat = "2006-01-02 15:04:05 MST"
+
+func capital(s string) string {
+	if rest, ok := strings.CutPrefix(s, "the "); ok {
+		return "The " + rest
+	}
+	return s
+}
+
+// why says why the answer was not taken.
+func (a *Answer) why() string { return cmp.Or(a.Refusal, a.Reason, "no reason is on record") }
+
+// refusal says for people why the gate did not take an answer; "" for a reason that it does not
+// know.
+func refusal(code string) string {
+	switch code {
+	case safety.CodeUnknownRequest:
+		return "the session has no such request"
+	case safety.CodeNotPending:
+		return "the request was decided before"
+	case safety.CodeNotAuthorized:
+		return "whoever answered may not"
+	case safety.CodeRejected:
+		return "a person rejected the request"
+	case safety.CodeChange:
+		return "a person rejected the request and wants another plan"
+	case safety.CodeMoreApprovers:
+		return "more people have to approve"
+	case safety.CodeOtherAnswer:
+		return "the answer says something else than an earlier one that approved"
+	case safety.CodeExpired:
+		return "the request is past its time"
+	case safety.CodeDrift:
+		return "the world has changed"
+	case safety.CodeCheckFailed:
+		return "it could not be shown that the world has not changed"
+	case safety.CodeBlocked:
+		return "an earlier check found that the world had changed"
+	case safety.CodeSuperseded:
+		return "the same call was asked for again, and the later request counts"
+	case safety.CodeAlreadyUsed:
+		return "the approval was used before"
+	case safety.CodeOtherCall:
+		return "the approval is for another call"
+	case safety.CodeArgsChanged:
+		return "the arguments are not those that were approved"
+	case safety.CodeInvalid:
+		return "the answer is not complete or too long"
+	case safety.CodeClock:
+		return "the clock failed or ran backwards"
+	case safety.CodeStore:
+		return "the ledger could not be read or written"
+	case safety.CodeCanceled:
+		return "the run has ended"
+	case safety.CodeHappened:
+		return "a person says that it took effect"
+	case safety.CodeDidNotHappen:
+		return "a person says that it did not take effect"
+	case safety.CodeInternal:
+		return "a part of the guard failed, or there is no guard"
+	}
+	return ""
+}
