@@ -207,7 +207,7 @@ func (a *Answer) progress(said map[string]bool, checked bool) Progress {
 
 func (k *Check) progress() Progress {
 	p := Progress{At: k.At, Step: "checked", Status: statusOfVerdict(k.Verdict)}
-	when := cmp.Or(map[string]string{"answer": "Checked when it was answered", stageExecution: "Checked right before the call"}[k.Stage], "Checked on demand")
+	when := cmp.Or(map[string]string{stageAsking: "Checked before it was asked", "answer": "Checked when it was answered", stageExecution: "Checked right before the call"}[k.Stage], "Checked on demand")
 	switch p.Status {
 	case StatusSafe:
 		p.Text = when + ": nothing has changed."

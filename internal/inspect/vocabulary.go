@@ -34,6 +34,7 @@ var Words = map[string]map[string]Word{
 		"skipped":   {"Skipped: optional", ""},
 	},
 	"stage": {
+		stageAsking:    {"before it was asked", ""},
 		"answer":       {"when it was answered", ""},
 		stageExecution: {"right before the call", ""},
 		stageCheck:     {"on demand", ""},
