@@ -120,6 +120,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if cfg.Guard.Mode != config.ModeObserve {
 		gc.Covered, gc.Counted = setup.Covered(cfg), setup.Counted(cfg)
 	}
+	gc.Replayed = setup.Replayed(cfg, in.code.Checkers)
 	if !*in.cfg.Enabled {
 		if err := in.wire(rc, gc); err != nil {
 			return nil, err
@@ -149,6 +150,9 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	}
 	if err := in.openStore(ctx); err != nil {
 		return err
+	}
+	for _, fault := range setup.Unprepared(ctx, checkers) {
+		in.log.Warn("contextgraph: " + fault)
 	}
 	in.sessions = graphsync.NewSessions(in.store, extractor)
 	now := in.code.Now

@@ -22,18 +22,18 @@ type Checker struct {
 	Replay *Replay `yaml:"replay"`
 }
 
-// Answers returns the type of an attribute in the answers of the checker. ok is false if they do
-// not have the attribute, or if the configuration does not list their attributes.
-func (c *Checker) Answers(attribute string) (kind entity.Kind, ok bool) {
+// Answers returns the type of an attribute in the answers of the checker, and the currency of an amount that names
+// none. ok is false if they do not have the attribute, or if the configuration does not list their attributes.
+func (c *Checker) Answers(attribute string) (kind entity.Kind, currency string, ok bool) {
 	switch {
 	case c.HTTP != nil:
 		a, ok := c.HTTP.Attributes[attribute]
-		return cmp.Or(a.Type, entity.KindText), ok
+		return cmp.Or(a.Type, entity.KindText), a.Currency, ok
 	case c.SQL != nil:
 		a, ok := c.SQL.Attributes[attribute]
-		return cmp.Or(a.Type, entity.KindText), ok
+		return cmp.Or(a.Type, entity.KindText), a.Currency, ok
 	default:
-		return entity.KindNone, false
+		return entity.KindNone, "", false
 	}
 }
 

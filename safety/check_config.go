@@ -99,7 +99,7 @@ func kindsOf(c *config.Config, typ, attribute string) (out []knownKind) {
 		}
 	}
 	for _, checker := range c.Checkers {
-		if kind, has := checker.Answers(attribute); has && checker.Type == typ {
+		if kind, _, has := checker.Answers(attribute); has && checker.Type == typ {
 			out = append(out, knownKind{"the checker of " + config.Quote(typ), kind})
 		}
 	}

@@ -110,7 +110,9 @@ func (b rulebook) lasts(results []EntityResult) time.Duration {
 }
 
 // Overriders names the people who may override the check of a tool: see [config.ToolSettings].
-func Overriders(g config.Guard, tool string) []string { return rulebook{Guard: g}.settings(tool).Override }
+func Overriders(g config.Guard, tool string) []string {
+	return rulebook{Guard: g}.settings(tool).Override
+}
 
 // settings returns what the entries of [config.Guard.Tools] together say of who approves the calls of a
 // tool, and of arguments that no rule reads.

@@ -142,6 +142,29 @@ func TestDecide(t *testing.T) {
 		}, 0, exitError, []string{"refused: eva said yes, and it was not taken", "pending: "}, "executed"},
 		"another agent": {"approve e43c --yes", nil, func(gate) {}, 0, exitError, []string{"no answer is on record: is this the journal of that agent?"}, "executed"},
 		"agent fails":   {"approve e43c --yes", nil, func(gate) {}, http.StatusInternalServerError, exitError, []string{"500 Internal Server Error"}, "executed"},
+		"overridden by one": {`approve e43c --yes --override by-phone`, nil, func(g gate) {
+			g.move(safety.StatePending, safety.StateApproved, safety.Transition{Actor: "eva", Set: safety.Update{Verdict: "check_failed", Consent: safety.Consent{Who: "eva", Override: "by-phone", Unchecked: []string{"Product it"}}}})
+			g.answered(`"confirmed":true,"accepted":false,"reason":"check_failed","approver":"eva","override":"by-phone","consents":["eva"],"approvers":1`)
+		}, 0, exitMore, []string{"refused: eva said yes", "1 of 2 people override: "}, "executed"},
+		"resolved": {`resolve e43c --happened --because seen`, nil, func(g gate) {
+			g.move(safety.StateExecuting, safety.StateExecuted, safety.Transition{Actor: "eva", Resolved: true})
+			g.answered(`"confirmed":false,"accepted":false,"reason":"happened","because":"seen","approver":"eva"`)
+		}, 0, exitOK, []string{"sent: to the agent", "resolved: eva looked and says that it took effect: seen.", "executed: deploy began", "Nobody saw it."}, "check failed"},
+		"resolved as not happened": {`resolve e43c --did-not --because seen`, nil, func(g gate) {
+			g.move(safety.StateExecuting, safety.StateFailed, safety.Transition{Actor: "eva", Resolved: true})
+			g.answered(`"confirmed":false,"accepted":false,"reason":"did_not_happen","because":"seen","approver":"eva"`)
+		}, 0, exitOK, []string{"resolved: eva looked and says that it did not take effect: seen.", "failed: "}, "executed"},
+		"not resolved": {`resolve e43c --happened --because seen`, nil, func(g gate) {
+			g.answered(`"confirmed":false,"accepted":false,"reason":"not_authorized"`)
+		}, 0, exitOver, []string{"refused: Somebody said no, and it was not taken: whoever answered may not", "in doubt: "}, "executed"},
+		"two people": {"approve e43c --yes", func(a *safety.Approval) { a.Approvers = 2 }, func(g gate) {
+			g.consents("safe")
+			g.move(safety.StatePending, safety.StateApproved, safety.Transition{Actor: "tom", Set: safety.Update{Verdict: "safe", Consent: safety.Consent{Who: "tom"}}})
+			g.move(safety.StateApproved, safety.StatePermitted, safety.Transition{Actor: "run", Set: safety.Update{Verdict: "safe", PermitNonce: "n", PermitRun: "run", PermitExpiresAt: demoNow.Add(time.Minute)}})
+			g.move(safety.StatePermitted, safety.StateExecuting, safety.Transition{Actor: "run", RequireNonce: "n"})
+			g.move(safety.StateExecuting, safety.StateExecuted, safety.Transition{Actor: "run"})
+			g.answered(`"confirmed":true,"accepted":true,"approver":"tom","consents":["eva","tom"],"approvers":2`)
+		}, 0, exitOK, []string{"executed: Approved by eva and tom, checked"}, "blocked"},
 		"rejected": {`reject e43c`, nil, func(g gate) {
 			g.move(safety.StatePending, safety.StateRejected, safety.Transition{Actor: "eva", Set: safety.Update{Approver: "eva"}})
 			g.answered(`"confirmed":false,"accepted":false,"reason":"rejected","approver":"eva"`)
@@ -158,6 +181,9 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, a := asking(t, test.change)
+			if strings.HasPrefix(test.args, "resolve") {
+				gate{t, j, a}.starts()
+			}
 			var sent string
 			done := make(chan struct{})
 			agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,10 +204,13 @@ func TestDecide(t *testing.T) {
 			if code != test.code {
 				t.Errorf("it ends with %d, want %d", code, test.code)
 			}
-			for _, want := range test.want {
-				if !strings.Contains(stdout+stderr, want) {
-					t.Errorf("%q is missing", want)
+			all := stdout + stderr
+			for _, want := range test.want { // in this order
+				_, after, found := strings.Cut(all, want)
+				if !found {
+					t.Errorf("%q is missing, or too early", want)
 				}
+				all = after
 			}
 			if strings.Contains(stdout, test.not) {
 				t.Errorf("it says %q", test.not)
@@ -215,6 +244,83 @@ func ticks(t *testing.T, after <-chan struct{}) <-chan time.Time {
 	return ticks
 }
 
+// TestDecideInOrder: lines come in the order in which things happened, each once, although the ledger knows of a check
+// before the rows of the answer are there.
+func TestDecideInOrder(t *testing.T) {
+	j, a := asking(t, nil)
+	ticks, done := make(chan time.Time), make(chan struct{})
+	agent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		defer close(done)
+		g := gate{t, j, a}
+		report := []byte(`{"id":"c1","verdict":"safe","checked_at":"` + demoNow.Format(time.RFC3339) + `"}`)
+		g.move(safety.StatePending, safety.StateApproved, safety.Transition{Actor: "eva", Set: safety.Update{Verdict: "safe", Report: report, Consent: safety.Consent{Who: "eva"}}})
+		for range 3 {
+			ticks <- demoNow
+		}
+		g.answered(`"confirmed":true,"accepted":true,"approver":"eva"`)
+		for range 3 {
+			ticks <- demoNow
+		}
+		g.move(safety.StateApproved, safety.StateRejected, safety.Transition{Actor: "eva", Set: safety.Update{Approver: "eva"}})
+		g.answered(`"confirmed":false,"accepted":false,"reason":"rejected","approver":"eva"`)
+	}))
+	defer agent.Close()
+	go func() {
+		<-done
+		for t.Context().Err() == nil {
+			select {
+			case ticks <- demoNow:
+			case <-t.Context().Done():
+			}
+		}
+	}()
+	_, stdout, _ := askWith(t, &app{tick: ticks}, "approve", "e43c", "--yes", "--agent", agent.URL)
+	var steps []string
+	for line := range strings.Lines(stdout) {
+		step, _, _ := strings.Cut(line, ":")
+		steps = append(steps, step)
+	}
+	if got := strings.Join(steps, " "); got != "sent answered checked answered rejected" {
+		t.Errorf("%s\n%s", got, stdout)
+	}
+}
+
+// TestDecideAway: without a connection nothing was sent, and nothing says so.
+func TestDecideAway(t *testing.T) {
+	asking(t, nil)
+	agent := httptest.NewServer(http.NotFoundHandler())
+	agent.Close()
+	code, stdout, stderr := runCommand(t, "approve", "e43c", "--yes", "--agent", agent.URL)
+	if code != exitError || stdout != "" || !strings.Contains(stderr, "nothing was sent: the agent at "+agent.URL+"/run cannot be reached") || strings.Contains(stderr, "may still have an effect") {
+		t.Errorf("%d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestAgentCheck: with --agent-check the program of the agent checks, for check and for who approves.
+func TestAgentCheck(t *testing.T) {
+	_, a := asking(t, nil)
+	asked := ""
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		asked = r.Header.Get("X-Me") + string(body)
+		fmt.Fprintf(w, `{"id":"c1","approval_id":%q,"verdict":"safe","total_entities":1,"session":{"app":"a","user":"u","id":"s"},"entities":[{"type":"Product","value":"it","outcome":"unchanged"}],"alerts":[],"warnings":[],"failures":[]}`, a.ID)
+	}))
+	defer agent.Close()
+	code, stdout, stderr := runCommand(t, "check", a.Session.ID, "--agent-check", agent.URL, "--agent-header", "X-Me: eva")
+	if code != exitOK || !strings.Contains(stdout, "✓ unchanged") || strings.Contains(stdout, "needs the agent") || !strings.HasPrefix(asked, "eva{") || !strings.Contains(asked, a.ID) {
+		t.Errorf("%d, asked %s\n%s%s", code, asked, stdout, stderr)
+	}
+	asked = ""
+	app := &app{stdin: strings.NewReader("n\n"), terminal: func(io.Writer) bool { return true }}
+	_, stdout, stderr = askWith(t, app, "approve", "e43c", "--agent", agent.URL, "--agent-check", agent.URL, "--no-color")
+	if asked == "" || !strings.Contains(stdout, "✓ unchanged") || !strings.Contains(stderr, "nothing was sent") {
+		t.Errorf("asked %q\n%s%s", asked, stdout, stderr)
+	}
+}
+
 // TestDecideRefuses: what no gate would take is not sent.
 func TestDecideRefuses(t *testing.T) {
 	agent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("something was sent") }))
@@ -237,6 +343,12 @@ func TestDecideRefuses(t *testing.T) {
 		"rejected":       {"approve e43c --yes", moved(safety.StateRejected), exitOver, "cannot be answered any more (rejected)"},
 		"expired":        {"approve e43c --yes", moved(safety.StateExpired), exitOver, "cannot be answered any more (expired)"},
 		"blocked":        {"approve e43c --yes", moved(safety.StateBlocked), exitChanged, "cannot be answered any more (drift)"},
+		"an override":    {"reject e43c --override x", nil, exitUsage, "unknown flag: --override"},
+		"neither":        {"resolve e43c --because seen", nil, exitUsage, "write --happened or --did-not"},
+		"both":           {"resolve e43c --happened --did-not --because seen", nil, exitUsage, "write --happened or --did-not"},
+		"no because":     {"resolve e43c --happened", nil, exitUsage, "say with --because how you know"},
+		"not in doubt":   {"resolve e43c --happened --because seen", nil, exitError, "the call is not in doubt, so there is nothing to resolve (pending)"},
+		"check where":    {"approve e43c --agent-check ftp://x", nil, exitUsage, "ftp://x"},
 		"without a name": {"approve", nil, exitUsage, "takes the id of one approval"},
 	} {
 		t.Run(name, func(t *testing.T) {

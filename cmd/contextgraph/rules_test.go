@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/adk/v2/agent"
+
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
@@ -68,6 +70,23 @@ func TestRules(t *testing.T) {
 	}
 	if code, _, _ := runCommand(t, "rules", "nothing", "--journal", h.Path); code != exitNotFound {
 		t.Errorf("an unknown session: code %d", code)
+	}
+}
+
+// TestDraftLeavesOut: a draft names the tools that it has no rule for.
+func TestDraftLeavesOut(t *testing.T) {
+	h := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) {
+		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+			return map[string]any{"sunny": true}, nil
+		}
+	})
+	h.Ask(cgtest.SessionID)
+	t.Chdir(t.TempDir())
+	code, draft, stderr := runCommand(t, "init", "--from", cgtest.SessionID, "--journal", h.Path)
+	for _, want := range []string{"# There is no rule for search: no object in its results has a name or an id", "# There is no rule for buy: no argument of its calls names what a result showed"} {
+		if code != exitOK || !strings.Contains(draft, want) {
+			t.Errorf("%d, without %q:\n%s%s", code, want, draft, stderr)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ package inspect
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -66,14 +65,6 @@ func (c *collector) answer(r *row, at int, kind string) {
 // resolves reports whether a person said how a call in doubt ended.
 func (a *Answer) resolves() bool {
 	return a.Reason == safety.CodeHappened || a.Reason == safety.CodeDidNotHappen
-}
-
-// resolved is the answer of the person who said what came of a call in doubt; nil if nobody did.
-func (q *request) resolved() *Answer {
-	if i := slices.IndexFunc(q.Answers, func(a Answer) bool { return a.resolves() }); i >= 0 {
-		return &q.Answers[i]
-	}
-	return nil
 }
 
 // confirmed reads an answer as the framework does: as an object or, if that has only a response, as

@@ -35,7 +35,7 @@ func (a *Approval) can() []string {
 			can = append(can, CanApprove)
 		}
 		can = append(can, CanReject)
-		if a.Enforced && a.down() {
+		if a.Overridable() {
 			can = append(can, CanOverride)
 		}
 		if a.ID != "" {
@@ -45,10 +45,11 @@ func (a *Approval) can() []string {
 	return can
 }
 
-// down reports whether the last check failed for no other reason than sources that are down.
-func (a *Approval) down() bool {
-	return len(a.Findings) > 0 && a.lastVerdict() == StatusCheckFailed && !slices.ContainsFunc(a.Findings, func(f safety.Finding) bool {
-		return f.Effect == "block" || f.Effect == "fail" && (f.Type == "" || f.Reason != safety.ReasonSourceDown && f.Reason != safety.ReasonTimeout)
+// Overridable reports whether people with the right may let the call run: all that failed in the last check are sources
+// that are down.
+func (a *Approval) Overridable() bool {
+	return a.Status.Open() && a.Enforced && len(a.Findings) > 0 && a.lastVerdict() == StatusCheckFailed && !slices.ContainsFunc(a.Findings, func(f safety.Finding) bool {
+		return f.Effect == "fail" && (f.Type == "" || f.Reason != safety.ReasonSourceDown && f.Reason != safety.ReasonTimeout)
 	})
 }
 
@@ -128,7 +129,12 @@ func (q *request) progress() []Progress {
 	began := time.Time{} // the check before it is made inside of the call
 	for i := range q.Checks {
 		k := &q.Checks[i]
-		out = append(out, k.progress())
+		p := k.progress()
+		// The ledger has the time of a check alone, which is that before the row of its answer.
+		if at := slices.IndexFunc(q.Answers, func(a Answer) bool { return a.At.After(p.At) }); k.Row < 0 && k.Stage == "answer" && at >= 0 {
+			p.At = q.Answers[at].At
+		}
+		out = append(out, p)
 		if x := q.Execution; x != nil && k.Stage == stageExecution && (x.End.IsZero() || !k.At.After(x.End)) {
 			began = k.At
 		}
@@ -165,13 +171,7 @@ func (q *request) checkedAt(a *Answer) bool {
 // progress says what a person answered. said has those who approved before; checked says that a check is on record that
 // says why the answer was not taken.
 func (a *Answer) progress(said map[string]bool, checked bool) Progress {
-	who := a.Approver
-	switch {
-	case who == "" && a.Authenticated:
-		who = "A person whom the program authenticated, and who may not,"
-	case who == "":
-		who = "A person whom the record does not name"
-	}
+	who := cmp.Or(a.Approver, "Somebody")
 	p := Progress{a.At, "answered", StatusPending, who + " said yes, and it was taken."}
 	answer := who + " said yes"
 	if !a.Confirmed {
@@ -185,7 +185,7 @@ func (a *Answer) progress(said map[string]bool, checked bool) Progress {
 	case a.Reason == safety.CodeMoreApprovers && said[a.Approver]:
 		p.Text = answer + " again: another person has to approve."
 	case a.Reason == safety.CodeMoreApprovers:
-		p.Text = answer + ": more people have to approve."
+		p.Text = sentence(answer + ": " + cmp.Or(a.Refusal, "more people have to approve"))
 	case a.Override != "" && checked:
 		p.Text = sentence(answer + ", although sources are down: " + a.Override)
 	case checked:

@@ -24,8 +24,8 @@ func (q *request) explanation() string {
 	if !q.Enforced && (q.Execution != nil || q.Status == StatusDrift || q.Status == StatusCheckFailed) {
 		return q.observed(what)
 	}
-	if a := q.resolved(); a != nil {
-		return fmt.Sprintf("%s began, and its end is not on record. %s Nobody saw it.", capital(what), a.progress(map[string]bool{}, false).Text)
+	if i := slices.IndexFunc(q.Answers, func(a Answer) bool { return a.resolves() }); i >= 0 {
+		return fmt.Sprintf("%s began, and its end is not on record. %s Nobody saw it.", capital(what), q.Answers[i].progress(nil, false).Text)
 	}
 	switch q.Status {
 	case StatusPending:
@@ -187,9 +187,6 @@ func joinSome(parts []string) string {
 
 // by names who approved, or who rejected.
 func (q *request) by() string {
-	if n := len(q.Consents); n > 0 && q.Status != StatusRejected {
-		return " by " + strings.Join(q.Consents, ", ")
-	}
 	if len(q.Consents) > 0 && q.Status != StatusRejected {
 		return " by " + list(q.Consents)
 	}

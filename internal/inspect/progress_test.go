@@ -62,10 +62,18 @@ func TestProgress(t *testing.T) {
 		}, []string{"asked pending: buyer asked.", "answered pending: bob said yes: more people have to approve.", "answered pending: bob said yes again: another person has to approve."}},
 		"somebody who may not": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "not_authorized", "approver": ""}).over("r2")
-		}, []string{"asked pending: buyer asked.", "refused pending: A person whom the program authenticated, and who may not, said yes, and it was not taken: whoever answered may not."}},
+		}, []string{"asked pending: buyer asked.", "refused pending: Somebody said yes, and it was not taken: whoever answered may not."}},
 		"a no with a reason": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected", "because": "too expensive"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: too expensive."}},
+		"resolved": {func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
+			s.answers("r3", m{"confirmed": false, "accepted": false, "reason": "happened", "because": "the shop has the order"}).over("r3")
+		}, []string{
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
+			"started in_doubt: buy was started; its end is not on record yet.", "resolved executed: bob looked and says that it took effect: the shop has the order.",
+		}},
 		"a wish": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "change_wanted", "change": "at most $30,000"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: at most $30,000."}},

@@ -32,7 +32,7 @@ func (q *request) settle(now time.Time) {
 			q.Fingerprint = k.Fingerprint
 		}
 	}
-	if q.Status = statusOf(q.known(), now); q.Execution != nil && (!q.Enforced || q.ledger == nil) && q.resolved() == nil {
+	if q.Status = statusOf(q.known(), now); q.Execution != nil && (!q.Enforced || q.ledger == nil) {
 		q.Status = q.Execution.outcome() // the ledger of a call that was only observed says what the gate would have done
 	}
 	if until := q.waitedUntil(now); !until.IsZero() && !q.RequestedAt.IsZero() {
@@ -90,8 +90,7 @@ func past(t, now time.Time) bool { return !t.IsZero() && now.After(t) }
 // known even if its own rows are lost.
 var endedBy = map[string]safety.ApprovalState{
 	safety.CodeRejected: safety.StateRejected, safety.CodeChange: safety.StateRejected, safety.CodeDrift: safety.StateBlocked, safety.CodeBlocked: safety.StateBlocked,
-	safety.CodeSuperseded: safety.StateSuperseded, safety.CodeExpired: safety.StateExpired, safety.CodeAlreadyUsed: safety.StateExecuting,
-	safety.CodeHappened: safety.StateExecuted, safety.CodeDidNotHappen: safety.StateFailed,
+	safety.CodeSuperseded: safety.StateSuperseded, safety.CodeExpired: safety.StateExpired, safety.CodeAlreadyUsed: safety.StateExecuting, safety.CodeHappened: safety.StateExecuted, safety.CodeDidNotHappen: safety.StateFailed,
 }
 
 // known is what the ledger says of a request, and without it what rows say, as the ledger would. Of an approval that
@@ -131,7 +130,6 @@ func (q *request) known() safety.Approval {
 			a.State = safety.StateBlocked
 		case q.ledger != nil && a.State == safety.StatePermitted:
 			a.State, a.Verdict = safety.StateApproved, k.Verdict
-		case a.State == safety.StateExecuted || a.State == safety.StateFailed: // a person said what came of it
 		case permitted:
 			a.State = safety.StateExecuting // it may have begun
 		default:

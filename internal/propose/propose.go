@@ -53,10 +53,12 @@ type draft struct {
 	declared map[string]map[string]entity.Value
 	// known are the entities met, by the text of their value.
 	known map[string]entity.Entity
+	// declares has the tools whose results show what a tool declares.
+	declares map[string]bool
 }
 
 func newDraft(guarded []string) *draft {
-	return &draft{guarded: guarded, declared: make(map[string]map[string]entity.Value), known: make(map[string]entity.Entity)}
+	return &draft{guarded: guarded, declared: make(map[string]map[string]entity.Value), known: make(map[string]entity.Entity), declares: make(map[string]bool)}
 }
 
 // From returns a draft as YAML, from the rows of a session. guarded are the tools that asked for
@@ -198,6 +200,7 @@ func named(o map[string]any, name string) (typ, member string) {
 func (d *draft) rule(c call, each, typ, member string, objects, around []map[string]any) {
 	for _, o := range objects {
 		if _, ok := d.declared[d.known[asText(o[member])].Type]; ok {
+			d.declares[c.tool] = true
 			return
 		}
 	}

@@ -37,6 +37,19 @@ func (d *draft) yaml() []byte {
 	for _, r := range d.rules {
 		r.write(&b)
 	}
+	left := make(map[string]bool)
+	for _, c := range d.calls {
+		if !d.declares[c.tool] && !slices.ContainsFunc(d.rules, func(r rule) bool { return r.tool == c.tool }) {
+			left[c.tool] = true
+		}
+	}
+	for _, tool := range slices.Sorted(maps.Keys(left)) {
+		why := "no object in its results has a name or an id; write one if a plan can rest on them"
+		if slices.Contains(d.guarded, tool) {
+			why = "no argument of its calls names what a result showed; each of its calls fails its check without one, or without acts_on: nothing"
+		}
+		fmt.Fprintf(&b, "# There is no rule for %s: %s.\n", scalarYAML(tool), why)
+	}
 	d.checkers(&b)
 	return b.Bytes()
 }

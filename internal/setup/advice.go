@@ -21,7 +21,7 @@ import (
 // types in coded.
 func Advice(c config.Config, coded []string) []config.Problem {
 	a := newAdvice(c, coded)
-	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked} {
+	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked, a.unpaid, a.unasked} {
 		check()
 	}
 	return a.problems
@@ -312,7 +312,7 @@ func (a *advice) unanswered(i int, k *config.Checker) {
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		path := config.Entry(rule(i)+".attributes", name)
 		seen := cmp.Or(found[name].Type, entity.KindText)
-		now, answered := k.Answers(name)
+		now, currency, answered := k.Answers(name)
 		switch {
 		case !answered && name == entity.Exists: // whatever else it answers confirms it
 		case !answered && !a.optional(e.Type, name):
@@ -321,6 +321,9 @@ func (a *advice) unanswered(i int, k *config.Checker) {
 		case answered && now != seen:
 			a.add(path+".type", "give both the same type",
 				"rule %q finds the attribute %q of type %q as %s, and its checker answers it as %s: %s", e.Name, name, e.Type, seen, now, fails)
+		case answered && currency != "" && found[name].Currency != "" && currency != found[name].Currency:
+			a.add(path+".currency", "write the same currency in both",
+				"rule %q takes an amount of %q without a currency for %s, and the checker of %q for %s: the same amount is then a change", e.Name, name, found[name].Currency, e.Type, currency)
 		}
 	}
 }

@@ -90,6 +90,23 @@ func Checkers(c config.Config, code Code) (map[string]safety.Checker, error) {
 	return checkers, nil
 }
 
+// prepareWithin bounds the questions of [Unprepared].
+const prepareWithin = 2 * time.Second
+
+// Unprepared asks the databases of checkers whether they take the queries, and says what they do not take.
+func Unprepared(ctx context.Context, checkers map[string]safety.Checker) (faults []string) {
+	ctx, cancel := context.WithTimeout(ctx, prepareWithin)
+	defer cancel()
+	for _, typ := range slices.Sorted(maps.Keys(checkers)) {
+		if p, is := checkers[typ].(interface{ Prepare(context.Context) error }); is {
+			if err := p.Prepare(ctx); err != nil {
+				faults = append(faults, fmt.Sprintf("the checker of %q: %v: each of its checks fails; correct the query, its arguments or its columns", typ, err))
+			}
+		}
+	}
+	return faults
+}
+
 func noSuchDatabase(name string, given map[string]source.Querier) error {
 	remedy := meant(name, slices.Sorted(maps.Keys(given)), fmt.Sprintf("give it: contextgraph.WithDatabase(%q, db)", name))
 	return fmt.Errorf("sql.database: no database %q was given by code; %s", name, remedy)
@@ -104,6 +121,20 @@ func Covered(c config.Config) []string {
 		}
 	}
 	return names
+}
+
+// Replayed returns the types of what rules find in the results of tools, by the tool, if the checker of the type calls
+// the tool again. Code checks the types in coded.
+func Replayed(c config.Config, coded map[string]safety.Checker) map[string]string {
+	tools := make(map[string]string)
+	for _, e := range c.WithDefaults().Extract {
+		for _, k := range c.Checkers {
+			if again := k.Replay; again != nil && k.Type == e.Type && coded[k.Type] == nil && !c.Guard.Types[k.Type].Optional && e.ReadsResult() && e.Tool != "" && (again.Tool == "" || again.Tool == e.Tool) {
+				tools[e.Tool] = k.Type
+			}
+		}
+	}
+	return tools
 }
 
 // Counted returns the rules that say others: count, by their tools.

@@ -83,21 +83,60 @@ func (c *sqlChecker) Check(ctx context.Context, e entity.Canonical) (safety.Stat
 	return s, nil
 }
 
-func (c *sqlChecker) ask(ctx context.Context, args []any, asked time.Time) (safety.State, error) {
-	from := c.db
+// query runs the query with the arguments, in a read-only transaction if the database has them. done is to be called.
+func (c *sqlChecker) query(ctx context.Context, args []any) (rows *sql.Rows, done func(), err error) {
+	from, end := c.db, func() {}
 	if db, ok := c.db.(sqlBeginner); ok {
 		// A driver without read-only transactions says so with an error of its own; a
 		// database that is not there says the same again to the query.
 		if tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err == nil {
-			defer tx.Rollback() // there is nothing to commit
-			from = tx
+			from, end = tx, func() { tx.Rollback() } // there is nothing to commit
 		}
 	}
-	rows, err := from.QueryContext(ctx, c.Query, args...)
-	if err != nil {
-		return safety.State{}, away(err)
+	if rows, err = from.QueryContext(ctx, c.Query, args...); err != nil {
+		end()
+		return nil, nil, away(err)
 	}
-	defer rows.Close()
+	return rows, func() { rows.Close(); end() }, nil
+}
+
+// Prepare reports what makes every check fail: a query that the database does not take, or a column that it does not
+// give. It runs the query with NULL for each argument, because a database says otherwise neither how many there are nor
+// which columns. It reports nothing of a database that is away, that needs longer than ctx, or whose queries cost money.
+func (c *sqlChecker) Prepare(ctx context.Context) error {
+	if c.kind != safety.OriginSQL {
+		return nil
+	}
+	rows, done, err := c.query(ctx, make([]any, len(c.args)))
+	if err != nil {
+		if down, is := errors.AsType[*safety.AnswerError](err); ctx.Err() != nil || is && down.Reason == safety.ReasonSourceDown {
+			return nil
+		}
+		return fmt.Errorf("the database %s does not take the query, with NULL for each of its arguments: %w", c.Database, err)
+	}
+	defer done()
+	given, err := rows.Columns()
+	needed := []string{c.Version}
+	if c.AsOf != config.AsOfFetch {
+		needed = append(needed, c.AsOf)
+	}
+	for _, name := range c.attributes {
+		needed = append(needed, c.Attributes[name].Column)
+	}
+	for _, column := range needed {
+		if err == nil && column != "" && !slices.Contains(given, column) {
+			return fmt.Errorf("the query gives no column %q; it gives %q", column, given)
+		}
+	}
+	return nil
+}
+
+func (c *sqlChecker) ask(ctx context.Context, args []any, asked time.Time) (safety.State, error) {
+	rows, done, err := c.query(ctx, args)
+	if err != nil {
+		return safety.State{}, err
+	}
+	defer done()
 	row, err := oneRow(rows)
 	if errors.Is(err, errNoRow) {
 		return safety.State{Attributes: gone(), AsOf: asked}, nil

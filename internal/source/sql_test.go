@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -326,5 +327,42 @@ func TestSQLAlone(t *testing.T) {
 	got, err := c.Check(t.Context(), strava)
 	if err != nil || got.AsOf.Before(before) || len(got.Attributes) != 2 || got.Origins[0].Kind != safety.OriginBigQuery {
 		t.Errorf("%+v, error %v", got, err)
+	}
+}
+
+// What every check would fail with is known before one is made: a query that is not taken, a column that is not given.
+func TestSQLPrepare(t *testing.T) {
+	whole := placementQuery()
+	whole.Version, whole.AsOf = "revision", "read_at"
+	columns := []string{whole.Version, whole.AsOf}
+	for _, a := range whole.Attributes {
+		columns = append(columns, a.Column)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		db   *fakeDB
+		kind string
+		ctx  context.Context
+		want string
+	}{
+		"right":         {&fakeDB{columns: columns}, safety.OriginSQL, t.Context(), ""},
+		"no such table": {&fakeDB{queryErr: errors.New("no such table: placements")}, safety.OriginSQL, t.Context(), "does not take the query, with NULL for each of its arguments: no such table: placements"},
+		"a lost column": {&fakeDB{columns: columns[1:]}, safety.OriginSQL, t.Context(), fmt.Sprintf("gives no column %q; it gives [", columns[0])},
+		"away":          {&fakeDB{queryErr: driver.ErrBadConn}, safety.OriginSQL, t.Context(), ""},
+		"no time":       {&fakeDB{queryErr: errors.New("canceled")}, safety.OriginSQL, ended, ""},
+		"costs money":   {&fakeDB{queryErr: errors.New("no such table: placements")}, "bigquery", t.Context(), ""},
+	} {
+		c, err := source.SQL(whole, querierOf{tt.db.open(t)}, tt.kind, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.(interface{ Prepare(context.Context) error }).Prepare(tt.ctx)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+		if tt.want == "" && tt.kind == safety.OriginSQL && tt.ctx.Err() == nil && (len(tt.db.args) != len(whole.Args) || tt.db.args[0] != nil) {
+			t.Errorf("%s: asked with %v", name, tt.db.args)
+		}
 	}
 }

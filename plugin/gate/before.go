@@ -178,7 +178,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 // that asked before, decides so on purpose.
 func (g *Gate) noticeUnasked(ctx agent.Context, r *plugin.Run, c *plugin.Call, t tool.Tool) {
 	name := t.Name()
-	if enforced, always := g.enforced(name); !enforced || always || g.census.asks(t) || ctx.ToolConfirmation() != nil {
+	if enforced, always := g.enforced(name); !enforced || always || g.foreign(t) || g.census.asks(t) || ctx.ToolConfirmation() != nil {
 		return
 	}
 	if own := g.known(r, c); own == nil || !own.gated || own.refused != "" {

@@ -300,6 +300,8 @@ func (g *Gate) unknown() (out []*UnknownNameError) {
 const (
 	groupAlways   = "contextgraph: tools that need an approval for every call"
 	groupDecide   = "contextgraph: tools that ask by themselves; the calls that ask are guarded"
+	groupUnasked  = "contextgraph: a rule with in: action reads the arguments of these tools, and nothing is known to make them ask: a call that does not ask by itself runs without a check; list them under guard.tools, or wrap them with Protect, if each of their calls needs an approval"
+	groupUnseen   = "contextgraph: a checker with replay has to call these tools again, and they are not registered: each check of what they showed fails; hand them to Replayable"
 	groupObserved = "contextgraph: tools that ask by themselves and are only observed: no verdict blocks them"
 	groupBare     = "contextgraph: guarded tools without Protect, so what a call reads of the state and of artifacts is not compared with what was there when it asked; wrap those with Protect that read any"
 )
@@ -319,19 +321,30 @@ func (g *Gate) logGroups() {
 		case each:
 			g.tellUnread(name)
 			add(groupAlways, name)
+		case enforced && asks:
+			if !g.census.grouped[[2]string{groupUnasked, name}] {
+				add(groupDecide, name)
+			}
 		case enforced:
-			add(groupDecide, name)
+			add(groupUnasked, name)
 		case asks && g.observing:
 			add(groupObserved, name)
 		}
 		if enforced && g.census.bare[name] {
 			add(groupBare, name)
 		}
+		if typ := g.replayed[name]; typ != "" && !g.repeats(typ) {
+			add(groupUnseen, name)
+		}
 	}
-	for _, group := range []string{groupAlways, groupDecide, groupObserved, groupBare} {
+	for _, group := range []string{groupAlways, groupDecide, groupUnasked, groupObserved, groupBare, groupUnseen} {
 		if len(names[group]) > 0 {
 			slices.Sort(names[group])
-			g.log.Info(group, "tools", strings.Join(names[group], ", "))
+			level := slog.LevelInfo
+			if group == groupUnseen || group == groupUnasked && g.refuseUnguarded {
+				level = slog.LevelWarn
+			}
+			g.log.Log(context.Background(), level, group, "tools", strings.Join(names[group], ", "))
 		}
 	}
 }

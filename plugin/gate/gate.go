@@ -46,6 +46,9 @@ type Config struct {
 	// Counted has the rules by which all names in the results of a tool count, by the name of the tool: it has to be
 	// registered with Replayable.
 	Counted map[string]string
+	// Replayed has the types whose checker calls a tool again, by the name of the tool: the log names those that are
+	// not registered with Replayable.
+	Replayed map[string]string
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Defaults to time.Now.
@@ -66,6 +69,7 @@ type Gate struct {
 	listed, inputs  toolNames
 	covered         map[string]bool
 	counted         map[string]string
+	replayed        map[string]string
 	refuseUnguarded bool
 	unguarded       unguarded
 	// observing says that verdicts are recorded and block nothing but protected tools.
@@ -98,7 +102,7 @@ type Gate struct {
 func New(cfg Config) (*Gate, error) {
 	g := &Gate{
 		rec: cfg.Recorder, settings: cfg.Settings, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
-		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named), counted: maps.Clone(cfg.Counted),
+		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named), counted: maps.Clone(cfg.Counted), replayed: maps.Clone(cfg.Replayed),
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
 	}

@@ -77,6 +77,16 @@ func (g *Gate) behind(t tool.Tool) (inner tool.Tool, ok bool) {
 	return nil, false
 }
 
+// foreign reports whether Protect of another gate made t.
+func (g *Gate) foreign(t tool.Tool) bool {
+	switch t.(type) {
+	case *protected, *protectedStream:
+		_, own := g.behind(t)
+		return !own
+	}
+	return false
+}
+
 // WrappedTool implements [adkreflect.Wrapper].
 func (b *guarded) WrappedTool() tool.Tool { return b.inner }
 
@@ -166,7 +176,7 @@ func (b *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 		c = g.known(r, recorded)
 	}
 	if c == nil || !c.gated {
-		return nil, nil, g.deny(nil, name, CodeCannotAsk, "the call did not pass contextgraph's gate: its runner lacks the plugins, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session); give the runner PluginConfig: cg.PluginConfig()"), nil
+		return nil, nil, g.deny(nil, name, CodeCannotAsk, "the call did not pass contextgraph's gate: its runner lacks the plugins of the instance that protects it, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session); give the runner PluginConfig: cg.PluginConfig()"), nil
 	}
 	if c.Tool != self {
 		return nil, nil, g.deny(c, name, CodeUnsupported, "Protect must be the outermost wrapper of a tool, and its Run must not be called by another tool"), nil

@@ -59,6 +59,25 @@ func (g *Gate) Replayable(t tool.Tool) (tool.Tool, error) {
 	return t, nil
 }
 
+// registered reports whether a tool of that name was handed to Replayable.
+func (g *Gate) registered(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.replayable[name] != nil
+}
+
+// repeats reports whether a registered tool may show things of a type: by a rule, or because it declares them itself.
+func (g *Gate) repeats(typ string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name := range g.replayable {
+		if of := g.replayed[name]; of == typ || of == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // isRecordedAgent reports whether t was made by AgentTool.
 func isRecordedAgent(t tool.Tool) bool {
 	_, ok := t.(adkreflect.AgentRunner)
@@ -72,9 +91,7 @@ func (g *Gate) uncounted(t tool.Tool) error {
 	if !counted {
 		return nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.replayable[t.Name()] != nil {
+	if g.registered(t.Name()) {
 		return nil
 	}
 	return fmt.Errorf("contextgraph: rule %q says others: count, and no check can call %q again: register it with Replayable, or remove the line", rule, t.Name())

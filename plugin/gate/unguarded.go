@@ -53,6 +53,7 @@ const (
 	holeNode
 	holeAsks
 	holeRunner
+	holeOther
 )
 
 func (h hole) error(tool, agent string) *UnguardedError {
@@ -82,6 +83,9 @@ func (h hole) error(tool, agent string) *UnguardedError {
 	case holeRunner:
 		e.Problem = "it runs in a runner without contextgraph's plugins"
 		e.Remedy = "give that runner PluginConfig: cg.PluginConfig(), or wrap the tool with Protect, which denies it there"
+	case holeOther:
+		e.Problem = "it is behind Protect of another instance, whose plugins this runner does not have: each of its calls is denied"
+		e.Remedy = "protect it with the instance whose PluginConfig the runner has"
 	case holeAsks:
 		e.Problem = "it asks for a confirmation, and a confirmed call runs whatever a check finds"
 		e.Remedy = "list it under guard.tools, wrap it with Protect, or write guard.mode: observe if verdicts are only to be recorded"
@@ -250,6 +254,9 @@ func (g *Gate) holesOf(found []*UnguardedError, p adkreflect.Part) []*UnguardedE
 // hole returns the way around the gate that a tool without Protect opens.
 func (g *Gate) hole(name string, t tool.Tool) hole {
 	own := t.Name()
+	if g.foreign(t) {
+		return holeOther
+	}
 	guarded, always := g.enforced(own)
 	if !guarded {
 		if name != own {

@@ -95,7 +95,20 @@ var mistakes = []struct{ name, old, new string }{
 	{"A condition in the general policy", "severity: 0.9", "equals: passed"},
 	{"A tolerance for every change", "severity: 0.9", "tolerance: {percent: -5}"},
 	{"A budget without a limit", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  budgets:\n    - tool: deploy_build\n      cost: {type: Build, attribute: price}"},
+	{"A budget over a misspelt attribute", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  budgets:\n    - tool: deploy_build\n      cost: {type: Build, attribute: tets}\n      limit: {type: Build, attribute: tests}"},
+	{"A budget over a type that no rule finds", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  budgets:\n    - tool: deploy_build\n      cost: {type: Build, attribute: tests}\n      limit: {type: Quota, attribute: left}"},
+	{"Two currencies for one attribute", "      tests: {path: $.tests}\n  - name", "      tests: {path: $.tests, type: money, currency: EUR}\n  - name"},
+	{"A misspelt argument in a condition", "max_age: 1m", "drift: {tests: {equals: $.expectd}}"},
+	{"A time of the last change as the age of an answer", "as_of: fetch", "as_of: $.updated_at"},
+	{"A query with an argument without braces", "    http:\n      url: http://127.0.0.1:9/builds/{value}\n      as_of: fetch\n      attributes:\n        digest: {path: $.digest}\n        tests: {path: $.tests}\n",
+		"    sql:\n      database: builds\n      query: SELECT digest, tests FROM builds WHERE name = ?\n      args: [\"value\"]\n      attributes:\n        digest: {column: digest}\n        tests: {column: tests}\n"},
 	{"A lifetime shorter than a check", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  request_lifetime: 10s\n  check_age: 30s"},
+}
+
+// second has the other half of some mistakes: what stands in its place, and the mistake.
+var second = map[string][2]string{
+	"Two currencies for one attribute":   {"        tests: {path: $.tests}\n", "        tests: {path: $.tests, type: money, currency: USD}\n"},
+	"A misspelt argument in a condition": {"    in: action\n", "    in: action\n    attributes:\n      tests: {path: $.expected}\n"},
 }
 
 var unstable = regexp.MustCompile(`time=\S+ `)
@@ -138,7 +151,11 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: %q stands %d times in the right configuration", m.name, m.old, strings.Count(right, m.old))
 			continue
 		}
-		got := said(t, strings.Replace(right, m.old, m.new, 1))
+		more := second[m.name]
+		if more[0] != "" && strings.Count(right, more[0]) != 1 {
+			t.Errorf("%s: %q stands %d times in the right configuration", m.name, more[0], strings.Count(right, more[0]))
+		}
+		got := said(t, strings.Replace(strings.Replace(right, m.old, m.new, 1), more[0], more[1], 1))
 		if got == "" {
 			t.Errorf("%s: nothing is said", m.name)
 		}
@@ -146,7 +163,7 @@ func TestMistakes(t *testing.T) {
 		if m.new == "" {
 			fmt.Fprintf(&b, "Left out:\n\n```yaml\n%s\n```\n", strings.TrimRight(m.old, "\n"))
 		} else {
-			fmt.Fprintf(&b, "```yaml\n%s\n```\n", strings.TrimRight(m.new, "\n"))
+			fmt.Fprintf(&b, "```yaml\n%s\n```\n", strings.TrimRight(strings.TrimRight(m.new, "\n")+"\n"+more[1], "\n"))
 		}
 		fmt.Fprintf(&b, "\n```text\n%s\n```\n", got)
 	}

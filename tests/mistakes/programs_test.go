@@ -5,6 +5,9 @@ package mistakes_test
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -106,6 +109,13 @@ func rule(change func(*config.Extract)) cgtest.Option {
 	return func(o *cgtest.Options) { change(&o.Config.Extract[0]) }
 }
 
+// noTable is a database without the table of a query.
+type noTable struct{}
+
+func (noTable) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	return nil, errors.New(`ERROR: relation "product" does not exist (SQLSTATE 42P01)`)
+}
+
 // renamed offers a tool to the model under another name than its own.
 type renamed struct{ tool.Tool }
 
@@ -155,6 +165,32 @@ var programs = []struct {
 	{"A tool whose code asks for a confirmation and is not guarded", cgtest.With(cgtest.Unprotected, cgtest.AskingInside), (*attempt).ask, "confirmed call runs whatever"},
 	{"A tool whose code asks and is not guarded, with unguarded: error", cgtest.With(cgtest.Unprotected, cgtest.AskingInside, strict), (*attempt).ask, "the model is told"},
 	{"A rule over an action that never asks", cgtest.With(cgtest.Covered, cgtest.Unasked), (*attempt).ask, "ran without asking"},
+	{"A rule over an action that never asks, with unguarded: error", cgtest.With(cgtest.Covered, cgtest.Unasked, strict), (*attempt).ask, "nothing is known to make them ask"},
+	{"A checker with replay, and its tool is not registered", cgtest.With(cgtest.Listed, func(o *cgtest.Options) {
+		o.Config.CheckFuncs = nil
+		o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
+	}), (*attempt).ask, "hand them to Replayable"},
+	{"A query that the database does not take", cgtest.Listed, func(a *attempt) {
+		cg, err := contextgraph.Open(a.t.Context(), contextgraph.Config{
+			Journal: config.Journal{Path: filepath.Join(a.t.TempDir(), "c.db")},
+			Checkers: []config.Checker{{Type: "Product", SQL: &config.SQL{
+				Database: "shop", Query: "SELECT price FROM product WHERE name = $1", Args: []string{"{value}"},
+				Attributes: map[string]config.Column{"price": {Column: "price", Type: entity.KindMoney, Currency: "USD"}},
+			}}},
+		}, contextgraph.WithLogger(a.log), contextgraph.WithDatabase("shop", noTable{}))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		cg.PluginConfig()
+		if err := cg.Close(a.t.Context()); err != nil {
+			a.t.Fatal(err)
+		}
+	}, "does not take the query"},
+	{"A tool that another instance protects", cgtest.Unprotected, func(a *attempt) {
+		other := cgtest.New(a.t, cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Logger = a.log })
+		a.serve("buy", other.CG.Protect(a.plain()))
+		a.ask()
+	}, "protect it with the instance whose PluginConfig the runner has"},
 	{"A listed tool that streams", cgtest.With(cgtest.Listed, cgtest.Streamed(functiontool.Config{})), (*attempt).ask, "streams"},
 	{"A listed tool as a node of a workflow", cgtest.Listed, func(a *attempt) { a.flow(a.plain()); a.ask() }, "runs as a node"},
 	{"A listed tool as a node of a workflow, with unguarded: error", cgtest.With(cgtest.Listed, strict), func(a *attempt) { a.flow(a.plain()); a.ask() }, "the run ends with"},

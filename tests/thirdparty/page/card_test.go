@@ -63,7 +63,7 @@ func TestCard(t *testing.T) {
 
 	p = openDemo(t, "s=elf")
 	p.shows(card, "Executed", "0 of 7 changed", "unchanged", "right before the call", "GAM-2026-ELF-001", "History in the ledger")
-	p.shows(card+" .passed", "asked", "said yes, and it was taken", "Checked right before it would run: nothing has changed", "ran without an error")
+	p.shows(card+" .passed", "asked", "said yes, and it was taken", "Checked right before the call: nothing has changed", "ran without an error")
 	p.holds(`__t.all("#panel-approvals .checks > li").length === 2 && __t.all("#panel-approvals .checks summary .tone-good").length === 2`)
 	p.holds(`document.querySelectorAll("#panel-approvals .decide button").length === 0`)
 }

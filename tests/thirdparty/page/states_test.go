@@ -48,7 +48,7 @@ var requestStates = []struct {
 		e.Type, e.Value = "Product", "Moon Billboard"
 		e.Attributes = map[string]entity.Value{entity.Exists: entity.Bool(true)}
 		e.LastSeen, e.FirstSeen = a.RequestedAt, a.RequestedAt
-		a.Fails = []string{`Product "Moon Billboard" was named, and no result showed it`}
+		a.Hopeless = "No check of this request can pass: Product Moon Billboard: not seen."
 	}), false},
 	{"source-down", "sess-tesla-q1", true, nil, false},
 	{"in-doubt", "sess-elf-cosmetics", true, edited(func(r *inspect.Record, a *safety.Approval) {

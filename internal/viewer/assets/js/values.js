@@ -44,6 +44,7 @@ function named(name, value, condition) {
 
 /** only shows a value that has not changed, or that nobody knows now. @param {Value} v */
 function only(v) {
+  if (v.name === "exists" && v.seen === "not seen") return h("span", "v-val", v.seen);
   return named(v.name, v.seen ?? v.now ?? "not seen", v.condition);
 }
 
