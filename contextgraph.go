@@ -35,7 +35,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -57,8 +56,6 @@ type Instance struct {
 	gate    *gate.Gate
 	store   store.Store
 	journal *journal.Journal // the store, unless it is another one
-	// underway is written by the recorder and read for decisions.
-	underway underway.Register
 	// sessions makes the graph and the evidence of decisions of the rows; nil when recording is off.
 	sessions *graphsync.Sessions
 	guard    *safety.Guard
@@ -113,7 +110,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 		return nil, err
 	}
 	rc := cgplugin.Config{
-		Record: in.cfg.Record, Underway: &in.underway, Logger: in.log, Now: in.code.Now,
+		Record: in.cfg.Record, Logger: in.log, Now: in.code.Now,
 		Options: cgplugin.Options{Format: in.code.format, Classify: in.code.classify, IsApproval: schema.IsApproval},
 	}
 	gc := gate.Config{Settings: in.cfg.Guard, Named: named(in.cfg), Logger: in.log, Now: in.code.Now}
@@ -163,14 +160,18 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
 		Ledger: in.store.Ledger(), Checkers: checkers, Policy: in.cfg.Guard,
 		Evidence: setup.NewEvidence(in.sessions, in.store, setup.Program{
-			Underway: &in.underway, Now: now, Idle: setup.LogIdle(in.log),
-			Notes: func() []string { return in.gate.Notes() }, // the gate is made after the guard
-			Give:  func(ctx context.Context, list []record.Shown) []record.Shown { return in.rec.Give(ctx, list) },
+			Now: now, Idle: setup.LogIdle(in.log),
+			// The recorder and the gate are made after the guard.
+			Running: func(s record.Session) []string { return in.rec.Running(s) },
+			Gaps:    func() []string { return in.rec.Gaps() },
+			Notes:   func() []string { return in.gate.Notes() },
+			Give:    func(ctx context.Context, list []record.Shown) []record.Shown { return in.rec.Give(ctx, list) },
 			Close: func(ctx context.Context, runs map[string]record.Turn) map[string]string {
 				return in.rec.Close(ctx, runs)
 			},
 		}),
-		Identity: in.identity(), Authorizer: in.code.authorize, Running: in.underway.Running, Now: in.code.Now,
+		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
+		Running: func(s record.Session, run string) bool { return slices.Contains(in.rec.Running(s), run) },
 	})
 	if err == nil {
 		err = setup.StoreRules(ctx, in.store, extractor)

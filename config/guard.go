@@ -49,6 +49,10 @@ type Guard struct {
 	// CheckDeadline bounds the checks of one approval together. Defaults to 15s,
 	// or to CheckTimeout when that is longer.
 	CheckDeadline time.Duration `yaml:"check_deadline"`
+	// CheckBeforeAsking checks a request before anybody is asked, for at most 3s. Nobody is asked for one that no answer
+	// can make good: something has changed, or was never read. The model is told what, and may ask again. A source
+	// that is down stops no request. It changes nothing with [ModeObserve]. Defaults to true.
+	CheckBeforeAsking *bool `yaml:"check_before_asking"`
 	// EffectTimeout bounds an approved call of a tool that code protects. Its context ends then, and not
 	// when whoever called the agent goes away. A call that it cuts is in doubt. Defaults to 10m.
 	EffectTimeout time.Duration `yaml:"effect_timeout"`

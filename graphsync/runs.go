@@ -159,7 +159,7 @@ func (r Run) Gaps(live bool) (gaps []string) {
 		gaps = append(gaps, fmt.Sprintf("%s: %d of %d rows are missing", turn, missing, r.Expected))
 	}
 	if !r.Completed && !live {
-		gaps = append(gaps, fmt.Sprintf("%s ended without %s", turn, record.InvocationCompleted))
+		gaps = append(gaps, fmt.Sprintf("%s has no %s on record", turn, record.InvocationCompleted))
 	}
 	return gaps
 }

@@ -219,6 +219,28 @@ func TestSelect(t *testing.T) {
 			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "by": "B", "result": "d2"}}}}})
 			return record.Decision{Answer: last.EventID}
 		}, []string{"a price $40", "a price $52"}},
+		{"a text may stand behind the call of another run of its caller", func(r *recorder) record.Decision {
+			r.findBy("c1", "q1", "d1", item("a", 40))
+			r.rows[len(r.rows)-1].Agent = "B"
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "by": "B", "args": "q2", "result": "d1"}}}}})
+			return record.Decision{Answer: last.EventID}
+		}, []string{"a price $40*"}},
+		{"but nobody can tell which was meant, of calls with other arguments", func(r *recorder) record.Decision {
+			for call, args := range map[string]string{"c1": "q1", "c2": "q2"} {
+				r.findBy(call, args, "d1", item("a", 40))
+				r.rows[len(r.rows)-1].Agent = "B"
+			}
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "by": "B", "args": "q3", "result": "d1"}}}}})
+			return record.Decision{Answer: last.EventID}
+		}, []string{"a price $40"}},
+		{"and a result in its own form is of the call before it", func(r *recorder) record.Decision {
+			r.findBy("c1", "q1", "d1", item("a", 40))
+			last := r.decide("L", nil, nil)
+			last.Attributes = r.json(m{"adk": m{"shown": m{"results": []m{{"tool": "find", "args": "q2", "result": "d1"}}}}})
+			return record.Decision{Answer: last.EventID}
+		}, []string{"a price $40"}},
 		{"the present values in a refusal are true, in whatever words", func(r *recorder) record.Decision {
 			r.find("c1", "d1", item("a", 40))
 			start := r.start("T0", "A", "c2=buy", m{}).EventID

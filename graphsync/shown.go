@@ -67,7 +67,9 @@ func (s *Session) modelCall(e *record.Event, attrs *schema.Attributes) {
 
 // tie returns the result that a request shows, as a set; nil if it cannot be told. It is the earliest one
 // with the value that the request does not show yet: an earlier one replaces less. If the request does not
-// show the arguments of the call, all results with the value must be of the same.
+// show the arguments of the call, all results with the value must be of the same. A request names no calls of other
+// agents: of two runs side by side it may show a result behind a call that it is not of. So if no result is of these
+// arguments, the request does not show them.
 func (s *Session) tie(e *record.Event, shown *record.Shown, taken *numbers) *numbers {
 	all := s.same[shownKey{shown.Tool, shown.Result}]
 	if len(all) == 0 {
@@ -92,10 +94,15 @@ func (s *Session) tie(e *record.Event, shown *record.Shown, taken *numbers) *num
 			break
 		}
 	}
-	if free == nil {
-		return nil
+	switch {
+	case free != nil:
+		return numberOf(free.number)
+	case first == nil && shown.By != "" && shown.Args != "":
+		other := *shown
+		other.Args = ""
+		return s.tie(e, &other, taken)
 	}
-	return numberOf(free.number)
+	return nil
 }
 
 // unexplained notes that a request shows a result that no row has. It returns the number of the value: a row that

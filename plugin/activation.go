@@ -87,10 +87,12 @@ func above(outer, inner string) bool {
 func (r *Run) agent(name, branch string) *agentSpan {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a := r.agentLocked(name, branch); a != nil {
-		return a
-	}
-	return r.closed[agentKey{name, branch}]
+	return r.openOrClosed(name, branch)
+}
+
+// openOrClosed is agent. The caller holds mu.
+func (r *Run) openOrClosed(name, branch string) *agentSpan {
+	return cmp.Or(r.agentLocked(name, branch), r.closed[agentKey{name, branch}])
 }
 
 func (r *Run) agentLocked(name, branch string) *agentSpan {

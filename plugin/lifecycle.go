@@ -80,7 +80,6 @@ func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
 	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link}) // what ends has begun
 	rec.endRun(ctx, r, ending{err: err})
 	rec.runs.end(r)
-	rec.underway.End(r.Session, r.ID)
 }
 
 // open starts the record of a run, stores it in r as soon as it is known, and closes those
@@ -90,12 +89,8 @@ func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
 	opened.RootAgent = rec.rootName(ctx, opened)
 	opened.common = rec.commonAttributes(opened, nil)
 	rec.introduce(ctx, opened)
-	abandoned, replaced := rec.runs.add(opened, opened.started)
+	abandoned := rec.runs.add(opened, opened.started)
 	*r = opened
-	rec.underway.Begin(opened.Session, opened.ID)
-	if replaced != nil {
-		rec.underway.End(replaced.Session, replaced.ID) // no callback finds it any more
-	}
 	for _, old := range abandoned {
 		rec.giveUp(old, opened.started)
 	}
@@ -103,7 +98,7 @@ func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
 
 // giveUp closes the record of a run that was abandoned, while another one begins.
 func (rec *Recorder) giveUp(r *Run, now time.Time) {
-	defer rec.underway.End(r.Session, r.ID)
+	defer rec.runs.end(r)
 	defer rec.Rescue("OnUserMessage", &r)
 	// Nobody knows any more which span of OpenTelemetry was current there.
 	ctx := context.Background()
@@ -191,7 +186,6 @@ func (rec *Recorder) finish(ctx context.Context, r *Run) {
 	}
 	rec.endRun(ctx, r, ending{err: err, unfinished: unfinished})
 	rec.runs.end(r)
-	rec.underway.End(r.Session, r.ID)
 }
 
 // endRun writes the last row of the run.

@@ -84,11 +84,7 @@ func (s *source) outer(path string) string {
 
 // nodeAgent returns the activation of the agent that the node at path is.
 func (r *Run) nodeAgent(path, branch string) *agentSpan {
-	name := parseNode(path).name
-	if a := r.agentLocked(name, branch); a != nil {
-		return a
-	}
-	return r.closed[agentKey{name, branch}]
+	return r.openOrClosed(parseNode(path).name, branch)
 }
 
 // endNode makes the next event of the path one of another activation: a workflow

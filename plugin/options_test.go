@@ -27,7 +27,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -109,12 +108,11 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 		{"content", config.Record{Content: map[string]config.ContentPolicy{record.ToolStarting: config.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var known underway.Register
-			_, err := recorder.New(recorder.Config{Sink: &rowtest.Sink{}, Record: tt.record, Underway: &known})
+			rec, err := recorder.New(recorder.Config{Sink: &rowtest.Sink{}, Record: tt.record})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, known.Gaps()); diff != "" {
+			if diff := cmp.Diff(tt.want, rec.Gaps()); diff != "" {
 				t.Errorf("gaps (-want +got):\n%s", diff)
 			}
 		})

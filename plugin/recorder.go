@@ -5,8 +5,11 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -15,7 +18,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -44,8 +46,6 @@ type Config struct {
 	Record config.Record
 	// Options are what code gives.
 	Options Options
-	// Underway is told of the runs under way, and of steps that are not recorded. Default: nobody.
-	Underway Underway
 	// Secret is the key of the digests in rows, which all programs over one store share. Default none:
 	// then whoever has a row can try which values its digests are of.
 	Secret []byte
@@ -53,28 +53,18 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Underway knows of the runs of this process what no row says. An approval can rest on the
-// record only with that knowledge. It is safe for concurrent use, and its methods do not wait.
-type Underway interface {
-	// Begin notes that a run of a session is under way.
-	Begin(s record.Session, run string)
-	// End notes that the last row of a run was handed to the sink.
-	End(s record.Session, run string)
-	// LeaveOut notes, in sentences for people, the parts that the configuration leaves out of the
-	// record.
-	LeaveOut(gaps []string)
-	// Lose notes that a step of an unknown run could not be recorded.
-	Lose()
-}
-
 // Recorder holds the callbacks and the state of the runs under way. It is safe for concurrent use
 // by any number of runners.
 type Recorder struct {
 	rows
-	log      *slog.Logger
-	underway Underway
+	log *slog.Logger
 
-	runs    runs
+	runs runs
+	// unrecorded says which parts the configuration leaves out of the record. lost counts the steps of unknown runs
+	// that could not be recorded.
+	unrecorded []string
+	lost       atomic.Uint64
+
 	states  *states
 	prompts *prompts
 	// conversations holds the last requests of models, results what rows explain of them.
@@ -90,19 +80,16 @@ func New(cfg Config) (*Recorder, error) {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	rec := &Recorder{log: slog.New(ratelog.Contain(logger.Handler())), underway: cfg.Underway}
-	if rec.underway == nil {
-		rec.underway = new(underway.Register)
-	}
+	rec := &Recorder{log: slog.New(ratelog.Contain(logger.Handler()))}
 	rec.sink, rec.now = cfg.Sink, cfg.Now
 	if rec.now == nil {
 		rec.now = time.Now
 	}
-	unrecorded, err := rec.encoder.open(cfg, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil)))
+	var err error
+	rec.unrecorded, err = rec.encoder.open(cfg, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil)))
 	if err != nil {
 		return nil, err
 	}
-	rec.underway.LeaveOut(unrecorded)
 	if rec.states, err = newStates(); err != nil {
 		return nil, err
 	}
@@ -140,10 +127,20 @@ func (rec *Recorder) Rescue(where string, r **Run) {
 // then, and no approval can rest on the record of this process any more.
 func (rec *Recorder) Miss(r *Run) {
 	if r == nil {
-		rec.underway.Lose()
+		rec.lost.Add(1)
 		return
 	}
 	r.skip()
+}
+
+// Gaps says, in sentences for people, which parts the configuration leaves out of the record, and how many steps of
+// unknown runs could not be recorded. No approval can rest on such a record.
+func (rec *Recorder) Gaps() []string {
+	gaps := slices.Clone(rec.unrecorded)
+	if n := rec.lost.Load(); n > 0 {
+		gaps = append(gaps, fmt.Sprintf("steps of unknown runs could not be recorded (%d): restart the program and start a new session", n))
+	}
+	return gaps
 }
 
 func (rec *Recorder) panicked(where string, p any) {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -223,10 +222,9 @@ func TestAtEndWhereTheSinkPanics(t *testing.T) {
 // and costs the run that finds it nothing.
 func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 	now := time.Now()
-	var known underway.Register
 	sink := &rowtest.Broken{On: record.InvocationError}
 	rec := must(recorder.New(recorder.Config{
-		Sink: sink, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+		Sink: sink, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 	}))
 	refuse := true
 	r := must(runner.New(runner.Config{
@@ -248,7 +246,7 @@ func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 	adktest.Run(t, r, "u", "other", adktest.UserText("hi"))
 	now = now.Add(time.Minute)
 	for _, id := range []string{"a", "b", "other"} {
-		if runs := known.Runs(record.Session{App: "app", User: "u", ID: id}); len(runs) > 0 {
+		if runs := rec.Running(record.Session{App: "app", User: "u", ID: id}); len(runs) > 0 {
 			t.Errorf("session %s: %d runs are under way", id, len(runs))
 		}
 	}
@@ -266,9 +264,8 @@ func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 // twice, does not stay under way: its record lacks its end.
 func TestReplacedRunIsNotUnderWay(t *testing.T) {
 	now := time.Now()
-	var known underway.Register
 	rec := must(recorder.New(recorder.Config{
-		Sink: &rowtest.Sink{}, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+		Sink: &rowtest.Sink{}, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 	}))
 	refuse := true
 	r := must(runner.New(runner.Config{
@@ -289,7 +286,7 @@ func TestReplacedRunIsNotUnderWay(t *testing.T) {
 		t.Fatalf("the second run ended with %v", errs)
 	}
 	now = now.Add(time.Minute)
-	if runs := known.Runs(record.Session{App: "app", User: "u", ID: "s"}); len(runs) > 0 {
+	if runs := rec.Running(record.Session{App: "app", User: "u", ID: "s"}); len(runs) > 0 {
 		t.Errorf("%d runs are under way", len(runs))
 	}
 }

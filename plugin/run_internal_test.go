@@ -107,21 +107,19 @@ func TestRunsAreForgotten(t *testing.T) {
 	for i := range 1000 {
 		r := &Run{key: runKey{invocation: fmt.Sprint(i)}, ID: fmt.Sprint(i)}
 		r.rest(now)
-		abandoned, replaced := rs.add(r, now)
-		if replaced != nil {
-			t.Fatalf("run %s takes the place of %s", r.ID, replaced.ID)
-		}
-		for _, old := range abandoned {
+		for _, old := range rs.add(r, now) {
 			if !old.abandoned(now) || rs.get(old.key) != nil {
-				t.Fatalf("run %s is not abandoned or still under way", old.ID)
+				t.Fatalf("run %s is not abandoned or still found", old.ID)
 			}
+			rs.end(old)
 		}
 		if i%2 == 0 {
 			rs.end(r)
 		}
 		now = now.Add(10 * time.Second)
 	}
-	if most := int((abandonedAfter + sweepEvery) / (10 * time.Second)); len(rs.m) > most {
-		t.Errorf("%d runs are under way, want at most %d", len(rs.m), most)
+	most := int((abandonedAfter + sweepEvery) / (10 * time.Second))
+	if live := len(rs.live[record.Session{}]); len(rs.m) > most || live != len(rs.m) {
+		t.Errorf("%d runs are found and %d under way, want the same and at most %d", len(rs.m), live, most)
 	}
 }

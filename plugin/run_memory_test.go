@@ -24,7 +24,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -52,8 +51,7 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var known underway.Register
-	rec, err := recorder.New(recorder.Config{Sink: rowtest.Dropped{}, Now: now, Underway: &known, Record: config.Record{PromptHistory: config.PromptDelta}})
+	rec, err := recorder.New(recorder.Config{Sink: rowtest.Dropped{}, Now: now, Record: config.Record{PromptHistory: config.PromptDelta}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +92,7 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 	if after := batch(runs); after > before+bound {
 		t.Errorf("%d runs left %d KiB behind, want at most %d", runs, (after-before)>>10, bound>>10)
 	}
-	if n := known.Runs(record.Session{App: "app", User: "u", ID: "s1"}); len(n) != 0 {
+	if n := rec.Running(record.Session{App: "app", User: "u", ID: "s1"}); len(n) != 0 {
 		t.Errorf("%d runs count as under way", len(n))
 	}
 }

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 type runs struct {
 	mu sync.Mutex
 	m  map[runKey]*Run
+	// live has the ids of the runs of each session that are under way. A run is until its last row was handed to
+	// the sink: its record is not finished, and must not be taken for one that lost its end.
+	live map[record.Session][]string
 	// swept is when abandoned runs were looked for.
 	swept time.Time
 }
@@ -25,14 +29,14 @@ type runs struct {
 // run under way.
 const sweepEvery = time.Minute
 
-// add stores r and removes the abandoned runs, which it returns. It also returns the run that r
-// replaces, nil for none: a consumer that reads a run of ADK's a second time begins another run
-// with the same key.
-func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run, replaced *Run) {
+// add stores r and removes the abandoned runs, which it returns; they are under way until they end. A consumer
+// that reads a run of ADK's a second time begins another run with the same key: no callback finds the one that
+// r replaces any more.
+func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.m == nil {
-		rs.m = make(map[runKey]*Run)
+		rs.m, rs.live = make(map[runKey]*Run), make(map[record.Session][]string)
 	}
 	if since := now.Sub(rs.swept); since >= sweepEvery || since < 0 {
 		rs.swept = now
@@ -44,9 +48,12 @@ func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run, replaced *Run) {
 			}
 		}
 	}
-	replaced = rs.m[r.key]
+	if replaced := rs.m[r.key]; replaced != nil {
+		rs.over(replaced)
+	}
 	rs.m[r.key] = r
-	return abandoned, replaced
+	rs.live[r.Session] = append(rs.live[r.Session], r.ID)
+	return abandoned
 }
 
 // get returns the run of the key, nil when there is none or it is over.
@@ -63,7 +70,25 @@ func (rs *runs) get(k runKey) *Run {
 func (rs *runs) end(r *Run) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	delete(rs.m, r.key)
+	rs.over(r)
+	if rs.m[r.key] == r {
+		delete(rs.m, r.key)
+	}
+}
+
+// over notes that a run is not under way any more. The caller holds mu.
+func (rs *runs) over(r *Run) {
+	left := slices.DeleteFunc(rs.live[r.Session], func(id string) bool { return id == r.ID })
+	if rs.live[r.Session] = left; len(left) == 0 {
+		delete(rs.live, r.Session)
+	}
+}
+
+// Running returns the ids of the runs of a session that are under way in this process.
+func (rec *Recorder) Running(s record.Session) []string {
+	rec.runs.mu.Lock()
+	defer rec.runs.mu.Unlock()
+	return slices.Clone(rec.runs.live[s])
 }
 
 // keyOf returns the key of the run that a run-level callback belongs to.

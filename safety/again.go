@@ -16,12 +16,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// maxChain is how many requests for one call may replace one another.
-const maxChain = 2
+// maxAsked is how often one call may be put before a person in a turn, whatever came of it.
+const maxAsked = 2
 
-// Last reports whether the request is the last one for its call in its turn: two requests were
-// replaced before. If drift ends this one too, nobody is asked again. See [Guard.Ask].
-func (a Approval) Last() bool { return a.Chain >= maxChain }
+// Last reports whether the request is the last one for its call in its turn: nobody is asked a third time. See
+// [Guard.Ask].
+func (a Approval) Last() bool { return a.Chain >= maxAsked-1 }
 
 // Replaces returns the id of the request that r would replace, "" if it would replace none.
 // The error is a *[Refusal] if [Guard.Ask] would refuse r because of an earlier request for
@@ -35,7 +35,7 @@ func (g *Guard) Replaces(ctx context.Context, r Request) (id string, err error) 
 	if err != nil {
 		return "", r.refuse(CodeInvalid, "", err, "The arguments of %s have no digest.", r.Tool)
 	}
-	old, err := g.overtaken(ctx, r, digest)
+	old, _, err := g.overtaken(ctx, r, digest)
 	if err != nil || old.State != StateBlocked || !r.sameTurn(old) {
 		return old.ID, err
 	}
@@ -46,18 +46,19 @@ func (g *Guard) Replaces(ctx context.Context, r Request) (id string, err error) 
 	return old.ID, r.readAgain(old, snap.Entities)
 }
 
-// overtaken returns the request for the same call that r replaces. It returns the zero Approval if
-// r replaces none, and an error if r must be refused.
-func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approval, error) {
+// overtaken returns the request for the same call that r replaces, and how often the agent of r has asked for it in
+// the turn. It returns the zero Approval if r replaces none, and an error if r must be refused.
+func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (old Approval, asked int, err error) {
 	if !r.Chained {
-		return Approval{}, nil
+		return Approval{}, 0, nil
 	}
 	calls, err := g.calls(ctx, &r, digest)
 	switch {
 	case err != nil:
-		return Approval{}, r.refuse(CodeStore, "", err, "The earlier requests for this call could not be read.")
+		return Approval{}, 0, r.refuse(CodeStore, "", err, "The earlier requests for this call could not be read.")
 	case len(calls) == 0:
-		return g.changed(ctx, r)
+		old, err = g.changed(ctx, r)
+		return old, 0, err
 	}
 	last := r.last(calls)
 	open := "" // the request that r supersedes
@@ -65,24 +66,27 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 		if a.State.Open() && a.Agent == r.Agent {
 			open = a.ID
 		}
+		if a.Agent == r.Agent && r.sameTurn(a) {
+			asked++
+		}
 	}
 	switch same := r.sameTurn(last); {
 	case same && last.State == StateRejected && last.Change != "":
-		return Approval{}, r.refuse(CodeChange, last.ID, nil, "A person wants this call of %s to be different: %s.", r.Tool, quoted(oneLine(last.Change)))
+		err = r.refuse(CodeChange, last.ID, nil, "A person wants this call of %s to be different: %s.", r.Tool, quoted(oneLine(last.Change)))
 	case same && last.State == StateRejected:
-		return Approval{}, r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
-	case same && (last.State == StateBlocked || failed(last)) && last.Last():
-		return Approval{}, r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s was asked for %d times, and each time its check kept it from running.", r.Tool, last.Chain+1)
-	case same && last.State.Open() && last.Replaces != "" && !failed(last):
-		return Approval{}, r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
+		err = r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
+	case same && last.State == StatePending && last.Replaces != "" && !failed(last):
+		err = r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
+	case asked >= maxAsked:
+		err = r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s cannot be approved in this turn: a person was asked for it %d times, and is not asked again.", r.Tool, asked)
 	case last.State != StateBlocked && open != "":
-		return g.earlier(ctx, r, open)
+		old, err = g.earlier(ctx, r, open)
 	case last.State != StateBlocked:
-		return g.changed(ctx, r)
-	case last.Last():
-		return Approval{}, nil // whoever began the turn begins a new chain
+		old, err = g.changed(ctx, r)
+	default:
+		old, err = g.earlier(ctx, r, last.ID)
 	}
-	return g.earlier(ctx, r, last.ID)
+	return old, asked, err
 }
 
 // failed reports whether a request waits although somebody has said yes: its check failed.

@@ -128,17 +128,18 @@ func TestAskAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before func(b *bench)
 		change func(*safety.Request)
-		// unread is what the refusal says of it, replaces whether the first request is replaced.
-		unread   string
-		replaces bool
+		// unread is what the refusal says of it, replaces whether the first request is replaced, chained whether it
+		// counts as one of the same agent and turn.
+		unread            string
+		replaces, chained bool
 	}{
-		"read the refusal":                  {before: read, replaces: true},
+		"read the refusal":                  {before: read, replaces: true, chained: true},
 		"read the refusal as another agent": {before: read, change: func(r *safety.Request) { r.Agent = "other" }, replaces: true},
-		"read the refusal in another run":   {before: read, change: func(r *safety.Request) { r.RunID = "run-2" }, replaces: true},
+		"read the refusal in another run":   {before: read, change: func(r *safety.Request) { r.RunID = "run-2" }, replaces: true, chained: true},
 		"nothing new on record":             {unread: "not read since: price of Product Strava Sponsored Routes. Read that"},
 		"the refusal was not read":          {before: func(b *bench) { b.know("$52,000", false) }, unread: "price of Product"},
 		"read before the check":             {before: news(strava, price, func(e *entity.Entity) { e.SeenAt = epoch.Add(-1) }), unread: "price of Product"},
-		"read at the moment of the check":   {before: news(strava, price, func(e *entity.Entity) { e.SeenAt = epoch }), replaces: true},
+		"read at the moment of the check":   {before: news(strava, price, func(e *entity.Entity) { e.SeenAt = epoch }), replaces: true, chained: true},
 		"only another attribute was read":   {before: news(strava, values{"availability": entity.Bool(true)}, asIs), unread: "price of Product"},
 		"only an echo was read":             {before: news(strava, price, func(e *entity.Entity) { e.Echoes = []string{"price"} }), unread: "price of Product"},
 		"only a claim":                      {before: news(strava, price, func(e *entity.Entity) { e.Source = entity.SourceClaim }), unread: "price of Product"},
@@ -164,7 +165,7 @@ func TestAskAgain(t *testing.T) {
 				wantCode(t, err, safety.CodeDrift, tt.unread)
 			case err != nil:
 				t.Fatal(err)
-			case tt.replaces != (a.Replaces == first.ID) || tt.replaces != (a.Chain == 1) || !tt.replaces && a.Replaces != "":
+			case tt.replaces != (a.Replaces == first.ID) || tt.chained != (a.Chain == 1) || !tt.replaces && a.Replaces != "":
 				t.Errorf("it replaces %q as link %d, want that of %s: %t", a.Replaces, a.Chain, first.ID, tt.replaces)
 			}
 		})
@@ -181,16 +182,17 @@ func TestWhatIsNotReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before     []step
 		code, says string
-		// open says that the last request is open, so that the new one supersedes it.
-		open bool
+		// open says that the last request is open, so that the new one supersedes it. chain is its number in the turn.
+		open  bool
+		chain int
 	}{
 		"nothing was asked":            {},
-		"the first is pending":         {before: []step{asks}, open: true},
-		"the first was carried out":    {before: []step{asks, approves(""), runs, ends(nil)}},
-		"the first expired":            {before: []step{asks, wait(200 * time.Hour), approves("")}},
+		"the first is pending":         {before: []step{asks}, open: true, chain: 1},
+		"the first was carried out":    {before: []step{asks, approves(""), runs, ends(nil)}, chain: 1},
+		"the first expired":            {before: []step{asks, wait(200 * time.Hour), approves("")}, chain: 1},
 		"the first was rejected":       {before: []step{asks, rejects("")}, code: safety.CodeRejected, says: "in this turn, and nobody is asked again"},
 		"the replacement is pending":   {before: []step{replaces}, code: safety.CodeAsked, says: "already", open: true},
-		"the replacement was approved": {before: []step{replaces, answers(true)}, code: safety.CodeAsked, says: "already", open: true},
+		"the replacement was approved": {before: []step{replaces, answers(true)}, code: safety.CodeAskedTooOften, says: "asked for it 2 times", open: true},
 		"the replacement was rejected": {before: []step{replaces, answers(false)}, code: safety.CodeRejected, says: "nobody is asked again"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +205,7 @@ func TestWhatIsNotReplaced(t *testing.T) {
 				wantCode(t, err, tt.code, tt.says)
 				a, err = b.askAgain(3, laterTurn)
 			}
-			if err != nil || (a.Replaces != "") != tt.open || a.Chain != 0 {
+			if err != nil || (a.Replaces != "") != tt.open || a.Chain != tt.chain {
 				t.Fatalf("it replaces %q as link %d, %v", a.Replaces, a.Chain, err)
 			}
 			if tt.open {
@@ -227,43 +229,40 @@ func TestAskInATurnWithoutAName(t *testing.T) {
 	wantCode(t, err, safety.CodeRejected, "in this turn")
 }
 
-// Three requests are asked in a turn, and the last one says so, at its answer and at its permit.
+// Two requests are asked in a turn, and the last one says so, at its answer and at its permit.
 // In a later turn a new chain begins.
 func TestChainEnds(t *testing.T) {
 	for _, atAnswer := range []bool{true, false} {
 		b := newBench(t, nil, strava)
-		b.blocked("$52,000")
-		for n := 2; n <= 3; n++ {
-			last := n == 3
-			b.know("$52,000", true)
-			a, err := b.askAgain(n)
-			if err != nil || a.Chain != n-1 || a.Last() != last {
-				t.Fatalf("request %d: link %d, last %t, %v", n, a.Chain, a.Last(), err)
-			}
-			if !atAnswer {
-				b.world.put(strava, "price", usd("$52,000"))
-			} else {
-				b.world.put(strava, "price", usd("$53,000"))
-			}
-			out := b.answerTo(n, true)
-			if out.Accepted == atAnswer || out.Approval.Last() != last {
-				t.Fatalf("answer %d came to %q, last %t", n, out.Reason, out.Approval.Last())
-			}
-			if !atAnswer {
-				b.world.put(strava, "price", usd("$53,000"))
-				e := b.execution()
-				e.CallID = fmt.Sprintf("call-%d", n)
-				_, _, err := b.guard.Permit(t.Context(), e)
-				if refusal := wantRefusal(t, err, safety.CodeDrift); refusal.Last != last {
-					t.Errorf("permit %d: last is %t", n, refusal.Last)
-				}
-			}
-			b.clock.Add(time.Second)
+		if first := b.blocked("$52,000"); first.Last() {
+			t.Error("the first request is the last one")
 		}
+		b.know("$52,000", true)
+		a, err := b.askAgain(2)
+		if err != nil || a.Chain != 1 || !a.Last() {
+			t.Fatalf("the second request: link %d, last %t, %v", a.Chain, a.Last(), err)
+		}
+		if atAnswer {
+			b.world.put(strava, "price", usd("$53,000"))
+		}
+		out := b.answerTo(2, true)
+		if out.Accepted == atAnswer || !out.Approval.Last() {
+			t.Fatalf("the answer came to %q, last %t", out.Reason, out.Approval.Last())
+		}
+		if !atAnswer {
+			b.world.put(strava, "price", usd("$53,000"))
+			e := b.execution()
+			e.CallID = "call-2"
+			_, _, err := b.guard.Permit(t.Context(), e)
+			if refusal := wantRefusal(t, err, safety.CodeDrift); !refusal.Last {
+				t.Error("the refusal does not say that it is the last")
+			}
+		}
+		b.clock.Add(time.Second)
 		b.know("$53,000", true)
-		_, err := b.askAgain(4)
-		wantCode(t, err, safety.CodeAskedTooOften, "asked for 3 times")
-		if a, err := b.askAgain(4, laterTurn); err != nil || a.Replaces != "" || a.Chain != 0 || a.Last() {
+		_, err = b.askAgain(3)
+		wantCode(t, err, safety.CodeAskedTooOften, "a person was asked for it 2 times")
+		if a, err := b.askAgain(3, laterTurn); err != nil || a.Replaces == "" || a.Chain != 0 || a.Last() {
 			t.Errorf("in a later turn it replaces %q, link %d, %v", a.Replaces, a.Chain, err)
 		}
 	}
@@ -441,19 +440,19 @@ func TestReadAnew(t *testing.T) {
 	}
 }
 
-// A request whose check failed may be replaced twice in its turn, as one that drift ended.
+// A request whose check failed may be replaced once in its turn, as one that drift ended.
 func TestChainOfFailedChecksEnds(t *testing.T) {
 	b := newBench(t, errs(errors.New("boom")), strava)
 	b.ask()
 	out := b.answer(true)
-	for n := 1; n <= 3; n++ {
+	for n := 1; n <= 2; n++ {
 		if out.Reason != safety.CodeCheckFailed {
 			t.Fatalf("answer %d came to %q", n, out.Reason)
 		}
 		b.clock.Add(time.Second)
 		a, err := b.askAgain(n + 1)
-		if n == 3 {
-			wantCode(t, err, safety.CodeAskedTooOften, "asked for 3 times")
+		if n == 2 {
+			wantCode(t, err, safety.CodeAskedTooOften, "asked for it 2 times")
 		} else if err != nil || a.Chain != n {
 			t.Fatalf("request %d: link %d, %v", n+1, a.Chain, err)
 		} else {

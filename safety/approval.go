@@ -125,6 +125,8 @@ type Approval struct {
 	// Hopeless says why no check of the request can pass, by the record of the request alone; "" if one can. Only the
 	// result of [Guard.Ask] has it.
 	Hopeless string
+	// Checked is the check that was made before anybody is asked; nil if none was. Only the result of [Guard.Ask] has it.
+	Checked *Report
 	// Same is the last step of the last request for the same call of the same agent, if it was let run.
 	// Only the result of [Guard.Ask] has it.
 	Same Step
@@ -134,7 +136,8 @@ type Approval struct {
 	Receipt record.Receipt
 	Gaps    []string
 	// Replaces is the id of the earlier request for the same call that this request replaces: it ended
-	// by drift, or this one supersedes it. It is "" for none. Chain counts the requests that were replaced before this one.
+	// by drift, or this one supersedes it. It is "" for none. Chain counts the
+	// requests for the same call that its agent made in the turn before this one.
 	// Difference holds the changes since the last of them. See [Guard.Ask].
 	Replaces   string
 	Chain      int
@@ -231,8 +234,11 @@ func (a Approval) Clone() Approval {
 //	  "not_checked": [text], the arguments that nothing reads, absent where there is none,
 //	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
+//	    "now": {name: text}, what the check before asking found, absent where there is none,
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s", both absent of what no result showed}],
+//	  "check": {"verdict", "at": RFC 3339, "not_yet": [text]}, the check before asking and what it could not look at,
+//	    absent where none was made,
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
 //	  "costs": [{"budget_type", "budget", "limit", "seen", "others"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
@@ -261,6 +267,9 @@ func (a Approval) Shown() map[string]any {
 		}
 		if conditions := a.conditions(e.Key); len(conditions) > 0 {
 			entry["conditions"] = conditions
+		}
+		if now := a.shownNow(e); len(now) > 0 {
+			entry["now"] = now
 		}
 		entities = append(entities, entry)
 	}
@@ -306,6 +315,9 @@ func (a Approval) Shown() map[string]any {
 	}
 	if len(a.NotChecked) > 0 {
 		out["not_checked"] = shownNotChecked(a.NotChecked)
+	}
+	if check := a.shownCheck(); check != nil {
+		out["check"] = check
 	}
 	if len(a.Surroundings.Shown) > 0 {
 		out["state"] = a.Surroundings.shown()

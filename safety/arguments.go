@@ -4,7 +4,6 @@
 package safety
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,33 +66,6 @@ func (q *inquiry) notRead(b rulebook) []string {
 		}
 	}
 	return args.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
-}
-
-// fails returns what is known to fail when an approval is asked: arguments that rules do not read, what the model that
-// asked had not read, and arguments that say another value. hopeless has all that no later check finds otherwise.
-func (q *inquiry) fails(ctx context.Context, b rulebook) (why []string, hopeless string) {
-	failures := q.acting(b)
-	for _, f := range failures {
-		why = append(why, f.Detail)
-	}
-	for _, t := range q.targets {
-		for _, f := range q.basis(ctx, b, t).failures {
-			failures = append(failures, f)
-			if f.Reason == ReasonNotRead || f.Reason == ReasonArgumentDiffers {
-				why = append(why, f.name()+": "+f.Detail)
-			}
-		}
-	}
-	if len(q.targets) == 0 {
-		failures = append(failures, q.noEntities(b))
-	}
-	var said []string
-	for _, f := range Findings(nil, failures) {
-		if f.Hopeless {
-			said = append(said, f.Text)
-		}
-	}
-	return why, oneLine(firstOf(said, len(said)))
 }
 
 // failsHint says what is known to fail.

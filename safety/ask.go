@@ -69,9 +69,13 @@ type Request struct {
 //     another result;
 //   - if a person rejected the call in the turn;
 //   - if another request replaced that one already and waits for an answer, but for one whose check failed;
-//   - if two requests were replaced before: nobody is asked a fourth time.
+//   - if the agent has asked for the call twice: nobody is asked a third time.
 //
-// In a later turn none of this refuses it; the fourth request then replaces none.
+// In a later turn none of this refuses it.
+//
+// Unless [config.Guard.CheckBeforeAsking] is false, a request is checked first. Ask refuses one that no answer can make
+// good, with a *[Refusal] that is Unasked. Of a Chained request the sources are asked, if the record says nothing
+// against it; of one of the [InputTool] they are not.
 func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard
@@ -89,7 +93,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
 	}
-	old, err := g.overtaken(ctx, r, sum)
+	old, asked, err := g.overtaken(ctx, r, sum)
 	if err != nil {
 		return a, err
 	}
@@ -121,16 +125,10 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: requester, RequesterAuthenticated: authenticated, Approvers: max(g.approvers(r.Tool, authenticated), r.Approvers),
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
-		State: StatePending, UpdatedAt: now,
+		State: StatePending, UpdatedAt: now, Chain: asked,
 	}
 	if old.ID != "" {
 		a.Replaces, a.Difference = old.ID, difference(old, a, r.Redact)
-		switch {
-		case old.State == StateBlocked, failed(old) && r.sameTurn(old):
-			a.Chain = old.Chain + 1
-		case old.State.Open() && r.sameTurn(old):
-			a.Chain = old.Chain
-		}
 	}
 	for _, e := range required {
 		q.require(e, entity.Canonical{}, false)
@@ -140,6 +138,14 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		return a, fmt.Errorf("safety: %w", err)
 	}
 	costs, notChecked := q.costs(g.policy), q.notRead(g.policy)
+	q.approvalID, q.requester, q.authenticated = a.ID, requester, authenticated
+	q.blame(problems(snap.Receipt, snap.Gaps)...)
+	q.blame(q.acting(g.policy)...)
+	known := g.known(ctx, q)
+	checked, refusal := g.beforeAsking(ctx, r, q, known)
+	if refusal != nil {
+		return a, refusal
+	}
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
@@ -152,8 +158,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Costs, a.NotChecked = costs, notChecked
-	a.Fails, a.Hopeless = q.fails(ctx, g.policy)
+	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked = costs, notChecked, known.fails(), known.never(), checked
 	if !r.Chained {
 		return a, nil
 	}
@@ -163,9 +168,10 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	return a, nil
 }
 
-// Attach names the confirmation that will answer an approval. It may be repeated
-// with the same name. [ErrConflict] if the approval has another confirmation, or is
-// no longer pending, or if the confirmation belongs to another approval.
+// Attach names the confirmation that will answer an approval. It may be repeated with the same name. A
+// request that a later one superseded gets its name too, so that an answer to it says so. [ErrConflict]
+// if the approval has another confirmation, or has ended otherwise, or if the confirmation belongs to
+// another approval.
 func (g *Guard) Attach(ctx context.Context, approvalID, confirmationID string) (err error) {
 	if g == nil {
 		return errNilGuard

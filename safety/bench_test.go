@@ -244,7 +244,12 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 // made returns a new guard of the configuration as it is now.
 func (b *bench) made() *safety.Guard {
 	b.t.Helper()
-	b.cfg.Policy.Tools = actsOnNothing(b.cfg.Policy.Tools)
+	if b.cfg.Policy.Mode != config.ModeObserve {
+		b.cfg.Policy.Tools = actsOnNothing(b.cfg.Policy.Tools)
+	}
+	if b.cfg.Policy.CheckBeforeAsking == nil { // most tests are about the later checks
+		b.cfg.Policy.CheckBeforeAsking = new(false)
+	}
 	g, err := safety.NewGuard(b.cfg)
 	if err != nil {
 		b.t.Fatal(err)

@@ -72,6 +72,7 @@ type inquiry struct {
 	decision      record.Decision     // the step that asked; none without a request
 	record        Snapshot            // as it is now
 	recorded      bool                // it could be read
+	recordOnly    bool                // no source is asked
 	arguments     func() (any, error) // those of the action, decoded once
 	seen          []entity.Canonical  // what has to be unchanged since the request
 	others        []Approval          // of the session, which take from limits that requests share
@@ -118,13 +119,19 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	case !slices.ContainsFunc(found, func(x examined) bool { return x.result.Outcome != EntitySkipped }):
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
-	costs, exceeded, unknown := q.checkBudgets(g.policy, found)
-	r.costs, r.taken = costs, q.taken
-	r.failures = append(r.failures, unknown...)
+	var exceeded []Alert
+	if !q.recordOnly {
+		costs, over, unknown := q.checkBudgets(g.policy, found)
+		r.costs, r.taken, exceeded = costs, q.taken, over
+		r.failures = append(r.failures, unknown...)
+	}
 	if err := caller.Err(); err != nil {
 		r.failures = append(r.failures, fail(ReasonCanceled, "%v", err))
 	}
-	now, err := g.now()
+	now, err := q.started, error(nil)
+	if !q.recordOnly {
+		now, err = g.now()
+	}
 	switch {
 	case err != nil:
 		r.failures = append(r.failures, fail(ReasonClock, "%v", err))
@@ -142,7 +149,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	}
 	r.alerts = append(r.alerts, exceeded...)
 	r.preconditions, r.drifted = preconditions(q.targets, found), drifted(q.targets, found)
-	if g.onReport != nil {
+	if g.onReport != nil && !q.recordOnly {
 		g.onReport(r)
 	}
 	return r
@@ -199,6 +206,12 @@ func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 	if checker == nil {
 		x.fail(failOf(e, ReasonNoChecker, "no checker is registered for the type %q", e.Type))
 		x.settle(optional)
+		return x
+	}
+	if q.recordOnly {
+		if len(x.failures) > 0 { // else its outcome stays that of a thing that nobody has looked at
+			x.settle(optional)
+		}
 		return x
 	}
 	asked := cloneEntity(e)

@@ -43,8 +43,8 @@ const maxOneOf = 100
 // starts at each node at which the action names the entity ([entity.Evidence.Places]), or at the root
 // of the arguments if the action does not name it. It has to select one value there; with oneOf it
 // selects a list. If it does not, or if there is no request, the check of the entity fails. If the
-// action names the entity at several nodes, the values of all nodes have to be met. With atLeast the
-// check then fails, because the needs may add up.
+// action names the entity at several nodes, the values of all nodes have to be met. With atLeast they
+// add up, and so do those of other spellings of its name.
 type condition struct {
 	operator operator
 	// values are those of a literal. There are none with a path.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -71,6 +72,13 @@ func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a 
 			known[said], phrases = true, append(phrases, said)
 		}
 	}
+	if c.operator == atLeast && len(d.bounds) > 1 {
+		if all, badly := added(d.bounds); badly == nil {
+			d.bounds, phrases = []bound{all}, []string{all.phrase(a.name) + " in all"}
+		} else {
+			err = errors.Join(err, badly)
+		}
+	}
 	if d.phrase = oneLine(strings.Join(phrases, " and ")); len(phrases) == 0 {
 		d.phrase = oneLine(c.operator.phrase(c.text))
 	}
@@ -88,6 +96,18 @@ func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a 
 	return d
 }
 
+// added returns what needs come to together.
+func added(needs []bound) (bound, error) {
+	var s sum
+	for _, n := range needs {
+		if err := s.add(n.values[0], big.NewRat(1, 1)); err != nil {
+			return bound{}, fmt.Errorf("the action names it %d times, and what it needs cannot be added up, for one need is %w: have the call name it once, in one spelling", len(needs), err)
+		}
+	}
+	all, err := s.value()
+	return bound{atLeast, []entity.Value{all}}, err
+}
+
 func texts(values []any) (out []string) {
 	for _, v := range values {
 		out = append(out, fmt.Sprint(v))
@@ -103,7 +123,7 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 	if q.decision.Args == "" {
 		return nil, fmt.Errorf("there is no request, and so no arguments that %s could be read from; it can be checked when a tool asks for approval", c.text)
 	}
-	starts := q.record.Places[e.Key]
+	starts := slices.Clone(q.record.Places[e.Key])
 	switch {
 	case !q.recorded:
 		return nil, errors.New("the record could not be read, which says where the action names the entity")
@@ -111,16 +131,11 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		return nil, errors.New("the record does not say where the action names the entity")
 	case len(starts) == 0:
 		starts = []string{"$"}
-	case c.operator == atLeast:
-		// Two lines that need 30 each need 60, or 30: nobody says which. A source may ignore case.
-		times := len(starts)
+	case c.operator == atLeast: // a source may ignore case; a line with two spellings needs it twice
 		for _, other := range q.record.Entities {
 			if other.Key != e.Key && folded(other) == folded(e) {
-				times += len(q.record.Places[other.Key])
+				starts = append(starts, q.record.Places[other.Key]...)
 			}
-		}
-		if times > 1 {
-			return nil, fmt.Errorf("the action names it %d times, and the needs may add up: have the call name it once, in one spelling", times)
 		}
 	}
 	// Paths come from the configuration; the arguments that they walk through may be large.

@@ -5,6 +5,7 @@ package safety
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +36,11 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 	// Hopeless says that no later check can find it otherwise: the record of the request itself says so.
 	Hopeless bool `json:"hopeless,omitempty"`
-	// Heals says that time alone can heal it.
-	Heals bool `json:"-"`
+	// Heals says that time alone can heal it. Percent and Severity are those of an alert, Detail is that of a failure.
+	Heals    bool     `json:"-"`
+	Percent  *float64 `json:"-"`
+	Severity float64  `json:"-"`
+	Detail   string   `json:"-"`
 }
 
 // effectFail is the effect of a failure.
@@ -121,12 +125,21 @@ func Findings(alerts []Alert, failures []Failure) []Finding {
 func (a Alert) finding() Finding {
 	f := Finding{
 		Type: a.EntityType, Value: a.Entity, Attribute: a.Attribute, Read: a.Before, Now: a.After, Need: a.Condition,
-		Reason: a.Drift, Effect: string(config.EffectBlock), Remedy: a.Recommendation,
+		Reason: a.Drift, Effect: string(config.EffectBlock), Remedy: a.Recommendation, Percent: a.ChangePercent, Severity: a.Severity,
 	}
 	if !a.blocks() {
 		f.Effect = string(config.EffectWarn)
 	}
-	f.Text = f.phrase(f.Attribute, f.Read+" → "+f.Now+f.needed())
+	words := f.Read + " → " + f.Now
+	switch {
+	case f.Attribute == Exists && f.Now == "false" && f.Read == notSeen:
+		words = "not seen, and its source does not have it"
+	case f.Attribute == Exists && f.Now == "false":
+		words = "gone"
+	case f.Read == notSeen:
+		words = f.Now
+	}
+	f.Text = f.phrase(f.Attribute, words+f.needed())
 	if a.Drift == BudgetExceeded {
 		f.Text = oneLine("cost of the plan: " + f.Read + " → " + f.Now + ", more than " + f.Type + " " + f.Value)
 	}
@@ -137,7 +150,7 @@ func (x Failure) finding() Finding {
 	c := causes[x.Reason]
 	f := Finding{
 		Type: x.EntityType, Value: x.Entity, Attribute: x.Attribute, Read: x.Read, Need: x.Need,
-		Reason: x.Reason, Effect: effectFail, Remedy: cmp.Or(x.Remedy, c.remedy), Hopeless: c.hopeless, Heals: x.heals(),
+		Reason: x.Reason, Effect: effectFail, Remedy: cmp.Or(x.Remedy, c.remedy), Hopeless: c.hopeless, Heals: x.heals(), Detail: x.Detail,
 	}
 	switch _, err := strconv.ParseFloat(f.Read, 64); {
 	case f.Need != "" && err == nil:
@@ -169,11 +182,11 @@ func (f Finding) needed() string {
 	if f.Need == "" {
 		return ""
 	}
-	return ", " + needWords(f.Need)
+	return ", " + Needed(f.Need)
 }
 
-// needWords says a condition as people do: "60 needed" for "at least 60", "at most 3 allowed", "passed needed".
-func needWords(condition string) string {
+// Needed says a condition as people do: "60 needed" for "at least 60", "at most 3 allowed", "passed needed".
+func Needed(condition string) string {
 	rest, least := strings.CutPrefix(condition, atLeast.phrase())
 	exact, is := strings.CutPrefix(condition, equals.phrase())
 	switch {
@@ -191,6 +204,19 @@ func needWords(condition string) string {
 
 // Sentence says it with what to do.
 func (f Finding) Sentence() string { return strings.TrimSpace(f.Text + ". " + f.Remedy) }
+
+// Line says all of it: by how much a value changed and how bad that is, or what a checker said.
+func (f Finding) Line() string {
+	switch {
+	case f.Effect != effectFail && f.Percent != nil:
+		return fmt.Sprintf("%s (%s%%), severity %.2f", f.Text, signed(*f.Percent), f.Severity)
+	case f.Effect != effectFail:
+		return fmt.Sprintf("%s, severity %.2f", f.Text, f.Severity)
+	case f.Detail == "" || strings.Contains(f.Text, f.Detail):
+		return f.Text
+	}
+	return f.Text + " (" + oneLine(f.Detail) + ")"
+}
 
 // Seen returns the attributes of a thing as they were read, in words, and when; the zero time if no result showed the
 // thing. What no result showed is "not seen", whatever the call says of it.

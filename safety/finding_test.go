@@ -61,6 +61,13 @@ func TestFindings(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
+	lines := safety.Findings([]safety.Alert{{EntityType: "D", Entity: "x", Attribute: "stock", Before: "80", After: "60", ChangePercent: new(-25.0), Severity: 0.5}, {Before: "a", After: "b"}},
+		[]safety.Failure{of("source_down", "lookup db"), of("type_mismatch", "price is a text"), {Reason: "store"}})
+	for i, want := range []string{"stock of D x: 80 → 60 (-25%), severity 0.50", "a → b, severity 0.00", "Drug Amoxicillin 500: its source is down (lookup db)", "Drug Amoxicillin 500: price is a text", "the record could not be read"} {
+		if got := lines[i].Line(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	alerts := alert("stock", "80", "59", "")
 	alerts[0].Effect = config.EffectWarn
 	got := safety.Findings(alerts, []safety.Failure{of("not_read", ""), of("timeout", "")})

@@ -30,6 +30,7 @@ const (
 	maxNotMetHint     = 200
 	maxNotChosenHint  = 150
 	maxNotCheckedHint = 200
+	maxNotYetHint     = 200
 	maxFailsHint      = 300
 	maxFail           = 130
 	maxEntityHint     = 150
@@ -48,6 +49,7 @@ const (
 	hintNotChosen  = "Not chosen:"
 	hintFails      = "Will fail:"
 	hintNotChecked = "Not checked:"
+	hintNotYet     = "Not checked yet:"
 	hintApprovers  = "Approvers needed:"
 	hintRequester  = "Requester:"
 )
@@ -60,6 +62,7 @@ const (
 // own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
 //   - "Will fail:": why no check of the request will pass, as far as that is known.
+//   - "Not checked yet:": what the check before asking could not look at, and why.
 //   - "Not checked:": arguments that no rule and no condition reads.
 //   - "The same call": that an equal call of the session ran, and when; and that the agent was not told.
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
@@ -79,7 +82,7 @@ const (
 // A value that is not one plain word stands in quotes. So does own if it has the beginning of one
 // of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.failsHint(), a.notCheckedHint(), a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
+	rest := sentences(a.failsHint(), a.notYetHint(), a.notCheckedHint(), a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -103,7 +106,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
-	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintNotChecked, hintFails, hintApprovers, hintRequester}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintNotChecked, hintNotYet, hintFails, hintApprovers, hintRequester}, func(begin string) bool {
 		return strings.Contains(own, letters(begin))
 	})
 }
@@ -165,7 +168,7 @@ func (a Approval) entityHint(e entity.Canonical) string {
 			said = setHint("only ", "", "none", e.Attributes[name].Elements())
 		}
 		if need := a.Needs[e.Key][name]; need.Condition != "" {
-			said = strings.TrimSpace(said + " (" + clause(needWords(need.Condition)) + ")")
+			said = strings.TrimSpace(said + " (" + clause(Needed(need.Condition)) + ")")
 		}
 		switch {
 		case said == "":
@@ -281,7 +284,7 @@ func (a Approval) notMetHint() string {
 	for _, e := range a.Entities {
 		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
 			if need := a.Needs[e.Key][name]; need.Problem != "" {
-				items = append(items, word(name)+" of "+word(e.Type)+" "+word(e.Value)+": "+clause(needWords(need.Condition)))
+				items = append(items, word(name)+" of "+word(e.Type)+" "+word(e.Value)+": "+clause(Needed(need.Condition)))
 			}
 		}
 	}

@@ -39,10 +39,9 @@ type Ledger interface {
 	// id, if the id exists, or if another approval has the same session, call and run, or replaces
 	// the same approval.
 	Create(ctx context.Context, a Approval) error
-	// Attach names the confirmation of a pending approval, once. ErrNotFound for
-	// an unknown id; ErrConflict if the approval is not pending or has a
-	// confirmation, if the confirmation is empty, or if another approval of the
-	// session has it.
+	// Attach names the confirmation of an approval that is pending, or was asked again before anybody saw
+	// it, once. ErrNotFound for an unknown id; ErrConflict if the approval is in another state or has a
+	// confirmation, if the confirmation is empty, or if another approval of the session has it.
 	Attach(ctx context.Context, id, confirmationID string) error
 	// Transition changes an approval as [Transition.Apply] says, as one atomic compare-and-set, and
 	// adds the steps to its history in the same transaction. It returns the changed approval; its
@@ -68,7 +67,7 @@ func (a *Approval) CheckNew() error {
 // CheckAttach returns what Attach has to refuse a confirmation of the stored a for, whatever else is stored; nil
 // if nothing. It is for implementations.
 func (a *Approval) CheckAttach(confirmationID string) error {
-	if confirmationID == "" || a.State != StatePending || a.ConfirmationID != "" {
+	if confirmationID == "" || a.State != StatePending && a.State != StateSuperseded || a.ConfirmationID != "" {
 		return fmt.Errorf("approval %s: %w: it is %s and has confirmation %q", a.ID, ErrConflict, a.State, a.ConfirmationID)
 	}
 	return nil

@@ -16,15 +16,18 @@ import (
 
 // LimitCost is what a call takes from a limit that the requests of its session share.
 type LimitCost struct {
-	// Limit is the key of the entity and the attribute with the amount, and Left the amount when the call was
-	// checked.
+	// Limit is the key of the entity, which all spellings of its name share, and the attribute with the amount. Left
+	// is the amount when the call was checked.
 	Limit string       `json:"limit"`
 	Left  entity.Value `json:"left"`
 	// Cost is what the call took then; the zero value if nobody knows.
 	Cost entity.Value `json:"cost"`
 }
 
-func (b budget) limitKey(owner entity.Canonical) string { return owner.Key + " " + b.Limit.Attribute }
+// limitKey returns the key of a limit in [LimitCost]. A source may ignore case, so two spellings of a name have one.
+func (b budget) limitKey(owner entity.Canonical) string {
+	return folded(owner) + " " + b.Limit.Attribute
+}
 
 // shares reports whether calls of a tool take from a limit that requests share.
 func (b rulebook) shares(tool string) bool {

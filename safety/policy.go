@@ -135,10 +135,11 @@ func (b rulebook) settings(tool string) config.ToolSettings {
 // normal returns the guard in a form that all guards with the same meaning share. Mode, Unguarded, and
 // the names of Tools and Inputs are not part of it: by them the gate chooses the calls that are decided
 // about. Their Approvers, Override, ActsOn and Arguments are part of it. State is not: the gate compares it by itself.
-// SelfApproval is not: the process that gets the answer says who may approve, as its Authorizer does.
+// SelfApproval is not: the process that gets the answer says who may approve, as its Authorizer does. Nor is
+// CheckBeforeAsking, which approves nothing.
 func (b rulebook) normal() config.Guard {
 	g := b.Guard
-	g.Mode, g.Unguarded, g.SelfApproval, g.EffectTimeout = "", "", false, 0
+	g.Mode, g.Unguarded, g.SelfApproval, g.EffectTimeout, g.CheckBeforeAsking = "", "", false, 0, nil
 	g.Listed = slices.Sorted(slices.Values(g.Listed))
 	g.Drift = b.normalRules("")
 	g.Types = make(map[string]config.TypePolicy)

@@ -27,7 +27,7 @@ var fits = config.Budget{Cost: config.Cost{Type: "Product", Attribute: "price"},
 // configured is a guard with something of everything.
 func configured() config.Guard {
 	return config.Guard{
-		Mode: config.ModeEnforce, Unguarded: config.UnguardedError, Inputs: map[string]config.InputSettings{"review": {}, "sign": {Approvers: 2}}, SelfApproval: true,
+		Mode: config.ModeEnforce, Unguarded: config.UnguardedError, Inputs: map[string]config.InputSettings{"review": {}, "sign": {Approvers: 2}}, SelfApproval: true, CheckBeforeAsking: new(true),
 		Tools:           map[string]config.ToolSettings{"sell": {Approvers: 3, Override: []string{"eva", "tom"}}, "buy_*": {Approvers: 2}, "buy": {}},
 		RequestLifetime: time.Hour, CheckAge: time.Minute, CheckTimeout: time.Second, CheckDeadline: 2 * time.Second, MinConfidence: new(0.1),
 		Drift: map[string]config.Drift{
@@ -79,7 +79,11 @@ func leaves(path string, v reflect.Value) map[string]func() {
 			maps.Copy(out, leaves(fmt.Sprintf("%s[%d]", path, i), v.Index(i)))
 		}
 	case reflect.Pointer:
-		if !v.IsNil() { // else a default counts, which another entry gives
+		switch {
+		case v.IsNil(): // a default counts, which another entry gives
+		case v.Elem().Kind() == reflect.Bool:
+			out[path] = func() { v.Elem().SetBool(!v.Elem().Bool()) }
+		default:
 			out[path] = func() { v.Elem().SetFloat(v.Elem().Float() + 0.05) }
 		}
 	case reflect.Interface:
@@ -109,6 +113,8 @@ func TestPolicyVersionCoversEveryField(t *testing.T) {
 		".SelfApproval",
 		// How long a call may run after it was let run changes no check.
 		".EffectTimeout",
+		// It says when a person is asked, and approves nothing.
+		".CheckBeforeAsking",
 	}
 	guard := configured()
 	names := slices.Sorted(maps.Keys(leaves("", reflect.ValueOf(&guard).Elem())))

@@ -23,6 +23,8 @@ type Refusal struct {
 	ApprovalID string
 	// Next says what to do instead of a new try. Default: by the code.
 	Next string
+	// Unasked says that a check refused the call before anybody was asked. It may come again.
+	Unasked bool
 	// Last says that the call cannot be asked for again in this turn: see [Approval.Last].
 	Last bool
 	// Report is the check that led to it; zero if none was made.

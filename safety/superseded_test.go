@@ -51,6 +51,25 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// A request may be superseded before its confirmation has a name. Whoever answers it hears that a later one counts.
+func TestSupersededBeforeItIsShown(t *testing.T) {
+	b := newBench(t, nil, strava)
+	first, err := b.guard.Ask(t.Context(), b.request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Add(time.Minute)
+	if _, err := b.askAgain(2, laterTurn); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.guard.Attach(t.Context(), first.ID, "conf-1"); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.answer(true); out.Accepted || out.Reason != safety.CodeSuperseded || !strings.Contains(out.Approval.Ended(), "only the later request counts") {
+		t.Errorf("an answer to the first request: %+v", out)
+	}
+}
+
 // TestSameCallRan asks for a call that was let run before.
 func TestSameCallRan(t *testing.T) {
 	untold := do(func(b *bench) { b.held.Untold() })

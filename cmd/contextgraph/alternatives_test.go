@@ -67,7 +67,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 	long := strings.Repeat("x ", 150) + "remedy"
 	tab = new(table)
 	(&approvalCard{tab, &inspect.Approval{Checks: []inspect.Check{{
-		Alerts: []safety.Alert{{Recommendation: long}}, Failures: []safety.Failure{{Reason: "error", Detail: long}},
+		Findings: safety.Findings([]safety.Alert{{Recommendation: long}}, []safety.Failure{{Reason: "error", Remedy: long}}),
 	}}}}).write()
 	if n := strings.Count(tab.String(), "remedy\n"); n != 2 {
 		t.Errorf("%d of 2 remedies are printed:\n%s", n, tab)

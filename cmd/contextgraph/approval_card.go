@@ -197,33 +197,7 @@ func (c *approvalCard) entities() {
 		c.line("  nothing that was recorded")
 		return
 	}
-	c.columns([]string{"  TYPE", "VALUE", "ATTRIBUTE", "SEEN", "NOW", "AGE", "OUTCOME"}, 2, 0)
-	for _, e := range c.p.Entities {
-		names := slices.Sorted(maps.Keys(e.Seen))
-		names = slices.AppendSeq(names, maps.Keys(e.Now))
-		names = slices.AppendSeq(names, maps.Keys(e.Conditions))
-		slices.Sort(names)
-		names = slices.Compact(names)
-		if len(names) == 0 {
-			names = []string{""}
-		}
-		for i, name := range names {
-			kind, value, age, outcome := "", "", "", cell{}
-			if i == 0 {
-				kind, value, age = e.Type, e.Value, c.age(&e)
-				outcome = outcomeCell(&e)
-			}
-			now := cell{text: "→ " + cmp.Or(e.Now[name], "-")}
-			condition := e.Conditions[name]
-			if e.Now != nil && e.Now[name] != e.Seen[name] && (condition == "" || e.Outcome != safety.EntityUnchanged.String()) {
-				now.style = red
-			}
-			if condition != "" {
-				now.text += ", " + condition + " needed"
-			}
-			c.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), now, age, outcome)
-		}
-	}
+	c.table.entities(c.p.Entities)
 	for _, e := range c.p.Entities {
 		var said []string
 		if e.Unseen {
@@ -234,6 +208,35 @@ func (c *approvalCard) entities() {
 		}
 		if len(said) > 0 {
 			c.line("  ", cell{text: e.Type + " " + e.Value + ": " + strings.Join(said, "; ")})
+		}
+	}
+}
+
+// entities prints things as they were seen and as they are now, a line for each attribute.
+func (t *table) entities(list []inspect.Rested) {
+	t.columns([]string{"  TYPE", "VALUE", "ATTRIBUTE", "SEEN", "NOW", "AGE", "OUTCOME"}, 2, 0)
+	for _, e := range list {
+		names := slices.Sorted(maps.Keys(e.Seen))
+		names = slices.AppendSeq(names, maps.Keys(e.Now))
+		names = slices.AppendSeq(names, maps.Keys(e.Conditions))
+		slices.Sort(names)
+		if names = slices.Compact(names); len(names) == 0 {
+			names = []string{""}
+		}
+		for i, name := range names {
+			kind, value, age, outcome := "", "", "", cell{}
+			if i == 0 {
+				kind, value, age, outcome = e.Type, e.Value, t.age(&e), outcomeCell(&e)
+			}
+			now := cell{text: "→ " + cmp.Or(e.Now[name], "-")}
+			condition := e.Conditions[name]
+			if e.Now != nil && e.Now[name] != e.Seen[name] && (condition == "" || e.Outcome != safety.EntityUnchanged.String()) {
+				now.style = red
+			}
+			if condition != "" {
+				now.text += ", " + safety.Needed(condition)
+			}
+			t.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), now, age, outcome)
 		}
 	}
 }
@@ -267,34 +270,27 @@ func indented(s string) string {
 }
 
 // age is how old what the human saw was when it was checked, or is now.
-func (c *approvalCard) age(e *inspect.Rested) string {
+func (t *table) age(e *inspect.Rested) string {
 	if e.SeenAt.IsZero() {
 		return "-"
 	}
 	until := e.AsOf
 	if until.IsZero() {
-		until = c.now
+		until = t.now
 	}
 	return roughly(max(0, until.Sub(e.SeenAt)))
 }
 
+// outcomeCell is the outcome of a thing as people read it.
 func outcomeCell(e *inspect.Rested) cell {
-	text, s := e.Outcome, plain
-	switch e.Outcome {
-	case safety.EntityUnchanged.String():
-		text, s = "✓ unchanged", green
-	case safety.EntityChanged.String():
-		text, s = "≠ changed", red
-	case safety.EntityWarned.String():
-		text, s = "~ warned", yellow
-	case safety.EntitySkipped.String():
-		text, s = "- skipped", dim
-	case "":
-		text, s = "not checked", dim
-	default:
-		text, s = "! "+text, red
+	c, ok := map[string]cell{
+		"": {"not checked", dim}, safety.EntityUnchanged.String(): {"✓ unchanged", green}, safety.EntityChanged.String(): {"≠ changed", red},
+		safety.EntityWarned.String(): {"~ changed, a warning", yellow}, safety.EntitySkipped.String(): {"- skipped", dim},
+	}[e.Outcome]
+	if !ok {
+		return cell{"! check failed", red}
 	}
-	return cell{text, s}
+	return c
 }
 
 func (c *approvalCard) checks() {
@@ -302,22 +298,8 @@ func (c *approvalCard) checks() {
 		c.section("Check " + cmp.Or(k.ID, "without an id"))
 		c.line("  ", chip(inspect.Status(cmp.Or(k.Verdict, "no verdict is on record"))), "  ", cell{fmt.Sprintf("at %s, %s, in %s: %d entities, %d changed", cmp.Or(k.Stage, "no known stage"), c.at(k.At),
 			human(time.Duration(k.DurationMS*float64(time.Millisecond))), k.Total, k.Stale), dim})
-		for _, l := range k.Alerts {
-			c.alert("blocks", red, l)
-		}
-		for _, l := range k.Warnings {
-			c.alert("warns", yellow, l)
-		}
-		for _, f := range k.Failures {
-			c.line("  ", cell{"! failed", red}, "  ", printable(f.String()))
-		}
+		c.findings(k.Findings)
 	}
-}
-
-func (c *approvalCard) alert(effect string, s style, l safety.Alert) {
-	c.line("  ", cell{fmt.Sprintf("%s %.2f", effect, l.Severity), s}, "  ",
-		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, needed(l, "%+.1f"), l.Drift)})
-	c.line("    ", cell{l.Recommendation, dim})
 }
 
 func (c *approvalCard) decisions() {

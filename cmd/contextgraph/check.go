@@ -4,19 +4,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
@@ -63,49 +61,43 @@ something changed, with 4 if the check failed, and with 5 if the request has end
 
 // checked is what check prints: a report, and what it means for the request.
 type checked struct {
-	inspect.Recheck
+	inspect.Checked
 	report []byte
-	told   told
-}
-
-// told is the JSON of a [safety.Report]. It is for people, and permits nothing.
-type told struct {
-	ApprovalID string           `json:"approval_id"`
-	Session    record.Session   `json:"session"`
-	Verdict    string           `json:"verdict"`
-	Total      int              `json:"total_entities"`
-	Stale      int              `json:"stale_entities"`
-	Entities   []result         `json:"entities"`
-	Alerts     []safety.Alert   `json:"alerts"`
-	Warnings   []safety.Alert   `json:"warnings"`
-	Failures   []safety.Failure `json:"failures"`
-	NotChosen  entity.NotChosen `json:"not_chosen"`
-}
-
-// result is the result of the check of one entity.
-type result struct {
-	Type       string                  `json:"type"`
-	Value      string                  `json:"value"`
-	Outcome    string                  `json:"outcome"`
-	Seen       map[string]entity.Value `json:"seen"`
-	Now        map[string]entity.Value `json:"now"`
-	Conditions map[string]string       `json:"conditions"`
-	AsOf       time.Time               `json:"as_of"`
+	// now is the request that was checked, as the ledger has it after the check, request the same as people see it; nil
+	// where the session has none.
+	now     *safety.Approval
+	request *inspect.Approval
 }
 
 // newChecked reads the report of a check.
 func newChecked(report []byte, needsAgent map[string]string) (checked, error) {
-	c := checked{report: report}
-	if err := json.Unmarshal(report, &c.told); err != nil || c.told.Verdict == "" {
-		return c, errors.Join(errors.New("the check has no report that can be read"), err)
+	c, err := inspect.NewChecked(report, needsAgent)
+	return checked{Checked: c, report: report}, err
+}
+
+// over reports whether the request can lead to nothing any more. The ledger has one open that expired, or that was only
+// observed and has run.
+func (r *checked) over() bool {
+	return r.request != nil && (!r.request.Status.Open() || !r.now.State.Open())
+}
+
+// status is what the check came to: the status of the request if it has ended.
+func (r *checked) status() inspect.Status {
+	if r.over() {
+		return r.request.Status
 	}
-	c.Verdict, c.NeedsAgent = c.told.Verdict, needsAgent
-	for _, e := range c.told.Entities {
-		if e.Outcome == safety.EntitySkipped.String() {
-			c.Skipped++
-		}
+	return cmp.Or(r.Verdict, inspect.StatusCheckFailed)
+}
+
+// explanation says what the status means.
+func (r *checked) explanation() string {
+	switch {
+	case !r.over():
+		return r.Explanation
+	case r.now.State == safety.StatePermitted && r.request.Status == inspect.StatusSafe:
+		return "It was approved, and a permit for one run was handed out: nothing is left to approve."
 	}
-	return c, nil
+	return r.request.Explanation
 }
 
 func (a *app) check(ctx context.Context, s record.Session, approval string, f decideFlags) error {
@@ -177,10 +169,10 @@ func (a *app) checkNow(ctx context.Context, cfg config.Config, src opened, key r
 		return checked{}, err
 	}
 	c, err := newChecked(report, needs)
-	if err != nil || c.told.ApprovalID == "" {
+	if err != nil || c.ApprovalID == "" {
 		return c, err
 	}
-	now, err := safety.Get(ctx, src.journal.Ledger(), c.told.ApprovalID)
+	now, err := safety.Get(ctx, src.journal.Ledger(), c.ApprovalID)
 	if err != nil {
 		return checked{}, err
 	}
@@ -191,15 +183,15 @@ func (a *app) checkNow(ctx context.Context, cfg config.Config, src opened, key r
 	if i < 0 {
 		return checked{}, fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", key.ID, now.ID)
 	}
-	c.Approval, c.Request = &now, &seen.Approvals[i]
+	c.now, c.request = &now, &seen.Approvals[i]
 	return c, nil
 }
 
 func (r *checked) exitCode() int {
-	switch status := r.Status(); {
+	switch status := r.status(); {
 	case status == inspect.StatusDrift:
 		return exitChanged
-	case r.Over():
+	case r.over():
 		return exitOver
 	case status == inspect.StatusSafe:
 		return exitOK
@@ -218,9 +210,9 @@ func (r checked) MarshalJSON() ([]byte, error) {
 		NeedsAgent   map[string]string `json:"needs_agent"`
 		ExitCode     int               `json:"exit_code"`
 		Confirmation string            `json:"confirmation_id,omitempty"`
-	}{Status: r.Status(), Approvable: r.Request != nil && !r.Over(), Explanation: r.Explanation(), NeedsAgent: r.NeedsAgent, ExitCode: r.exitCode()}
-	if r.Request != nil {
-		more.State, more.ExpiresAt, more.Confirmation = string(r.Approval.State), r.Request.ExpiresAt, r.Request.ConfirmationID
+	}{Status: r.status(), Approvable: r.request != nil && !r.over(), Explanation: r.explanation(), NeedsAgent: r.NeedsAgent, ExitCode: r.exitCode()}
+	if r.request != nil {
+		more.State, more.ExpiresAt, more.Confirmation = string(r.now.State), r.request.ExpiresAt, r.request.ConfirmationID
 	}
 	rest, err := json.Marshal(more)
 	if err != nil {
@@ -230,102 +222,44 @@ func (r checked) MarshalJSON() ([]byte, error) {
 }
 
 func (r *checked) table(t *table) {
-	s := r.told.Session
+	s := r.Session
 	t.line("session   ", cell{s.ID + " · " + s.App + " / " + s.User, bold})
-	if q := r.Request; q != nil {
+	if q := r.request; q != nil {
 		said := []any{"request   ", cell{text: q.Tool}, " · ", cell{text: q.ID}, " · ", chip(q.Status)}
-		if !r.Over() && !q.ExpiresAt.IsZero() {
+		if !r.over() && !q.ExpiresAt.IsZero() {
 			said = append(said, ", expires "+t.when(q.ExpiresAt))
 		}
 		t.line(said...)
 	} else {
 		t.line("request   none: all that the session rests on is checked")
 	}
-	t.line("world     ", verdictChip(r.Verdict), fmt.Sprintf(", %d of %d entities changed", r.told.Stale, r.told.Total))
-	t.line("result    ", chip(r.Status()), ": ", printable(r.Explanation()))
-	if entities := r.told.Entities; len(entities) > 0 {
+	t.line("result    ", chip(r.status()), ": ", printable(r.explanation()))
+	if len(r.Check.Entities) > 0 {
 		t.line()
-		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", t.zoned("AS OF")}, 3, 4)
-		for _, e := range entities {
-			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen, nil), attributes(e.Now, e.Conditions), t.when(e.AsOf))
-		}
+		t.entities(r.Check.Entities)
 	}
-	if n := r.told.NotChosen; n.Total > 0 {
+	if n := r.NotChosen; n.Total > 0 {
 		t.line("not chosen ", cell{text: safety.NotChosenNames(n) + ", which do not count"})
 	}
-	for _, list := range [][]safety.Alert{r.told.Alerts, r.told.Warnings} {
-		for _, al := range list {
-			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, needed(al, "%+.4g"), al.Severity)})
-			t.line("  ", cell{al.Recommendation, dim})
-		}
-	}
-	for _, failure := range r.told.Failures {
-		if failure.Reason == safety.ReasonNeedsAgent {
-			continue // said once for each type, below
-		}
-		t.line(cell{"! " + failure.Reason, red}, ": ", printable(strings.TrimPrefix(failure.String(), failure.Reason+": ")))
-	}
+	t.findings(slices.DeleteFunc(slices.Clone(r.Check.Findings), func(f safety.Finding) bool {
+		return f.Reason == safety.ReasonNeedsAgent // said once for each type, below
+	}))
 	for _, typ := range slices.Sorted(maps.Keys(r.NeedsAgent)) {
 		t.line(cell{"? needs the agent", yellow}, ": ", cell{text: typ + ": " + r.NeedsAgent[typ]})
 	}
 }
 
-// outcome is the result of the check of one entity.
-func (r *checked) outcome(e result) cell {
-	if r.NeedsAgent[e.Type] != "" {
-		return cell{"? needs the agent", yellow}
-	}
-	switch e.Outcome {
-	case safety.EntityUnchanged.String():
-		return cell{"✓ unchanged", green}
-	case safety.EntityWarned.String():
-		return cell{"~ changed, a warning", yellow}
-	case safety.EntityChanged.String():
-		return cell{"≠ changed", red}
-	case safety.EntitySkipped.String():
-		return cell{"- skipped", dim}
-	}
-	return cell{"! failed", red}
-}
-
-func verdictChip(verdict string) cell {
-	switch verdict {
-	case safety.Safe.String():
-		return cell{"✓ unchanged", green}
-	case safety.Drift.String():
-		return cell{"≠ changed", red}
-	}
-	return cell{"! not known", red}
-}
-
-func alertChip(al safety.Alert) cell {
-	if al.Effect == config.EffectWarn {
-		return cell{"~ " + string(al.Drift), yellow}
-	}
-	return cell{"≠ " + string(al.Drift), red}
-}
-
-// needed returns the condition on the value of an alert, and the change in percent.
-func needed(al safety.Alert, percent string) string {
-	text := ""
-	if al.Condition != "" {
-		text = ", " + al.Condition + " needed"
-	}
-	if al.ChangePercent != nil {
-		text += fmt.Sprintf(" ("+percent+"%%)", *al.ChangePercent)
-	}
-	return text
-}
-
-// attributes puts values into a line, each with its condition.
-func attributes(values map[string]entity.Value, conditions map[string]string) string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		word := name + " " + values[name].String()
-		if c := conditions[name]; c != "" {
-			word += " (" + c + " needed)"
+// findings prints what a check found, each with what to do.
+func (t *table) findings(list []safety.Finding) {
+	for _, f := range list {
+		look := map[string]cell{"block": {"≠ ", red}, "warn": {"~ ", yellow}}[f.Effect]
+		if look.text == "" {
+			look = cell{"! ", red}
 		}
-		words = append(words, word)
+		look.text += f.Reason
+		t.line(look, ": ", cell{text: f.Line()})
+		if f.Remedy != "" {
+			t.line("  ", cell{f.Remedy, dim})
+		}
 	}
-	return strings.Join(words, ", ")
 }

@@ -39,9 +39,9 @@ func TestConditionsShow(t *testing.T) {
 		now         int
 		check, card []string
 	}{
-		{63, []string{"✓ unchanged  Cluster  eu-west  free 64  free 63 (at least 8 needed)"}, []string{"64  → 63, at least 8 needed"}},
-		{7, []string{"≠ changed  Cluster  eu-west  free 64  free 7 (at least 8 needed)", "free: 64 → 7, at least 8 needed (-89.06%), severity 0.50"},
-			[]string{"64  → 7, at least 8 needed", "free 64 → 7, at least 8 needed (-89.1%), changed"}},
+		{63, []string{"Cluster  eu-west  free  64  → 63, 8 needed"}, []string{"64  → 63, 8 needed"}},
+		{7, []string{"Cluster  eu-west  free  64  → 7, 8 needed", "free of Cluster eu-west: 64 → 7, 8 needed (-89.06%), severity 0.50"},
+			[]string{"64  → 7, 8 needed", "≠ changed: free of Cluster eu-west: 64 → 7, 8 needed (-89.06%), severity 0.50"}},
 	} {
 		policy := config.Guard{Types: map[string]config.TypePolicy{"Cluster": {Drift: map[string]config.Drift{"free": {AtLeast: 8}}}}}
 		guard, err := safety.NewGuard(safety.GuardConfig{
@@ -71,7 +71,7 @@ func TestConditionsShow(t *testing.T) {
 				Type: r.Type, Value: r.Value, Seen: map[string]string{"free": "64"}, Now: map[string]string{"free": r.Now["free"].String()},
 				Conditions: r.Conditions, Outcome: r.Outcome.String(),
 			}},
-			Checks: []inspect.Check{{Alerts: report.Alerts()}},
+			Checks: []inspect.Check{{Findings: report.Findings()}},
 		}}).write()
 		holds(t, tab.String(), test.card)
 	}

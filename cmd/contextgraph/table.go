@@ -295,7 +295,7 @@ func width(s string) int {
 // chip is a status as people read it: a shape and a word, the colour beside them.
 func chip(s inspect.Status) cell {
 	c, ok := map[inspect.Status]cell{
-		inspect.StatusNone:        {"- none", dim},
+		inspect.StatusNone:        {"- no approval", dim},
 		inspect.StatusPending:     {"… pending", yellow},
 		inspect.StatusSafe:        {"✓ safe", green},
 		inspect.StatusDrift:       {"≠ drift", red},

@@ -113,6 +113,9 @@ func Beside(h *Harness) Option {
 	return func(o *Options) { o.Config.Journal.Path, o.Config.Memory = h.Path, h.Memory }
 }
 
+// NotChecked has nobody check a request before a person is asked: for tests of the later checks.
+func NotChecked(o *Options) { o.Config.Guard.CheckBeforeAsking = new(false) }
+
 // Listed has the config name the tool instead of wrapping it.
 func Listed(o *Options) {
 	o.Protect, o.Confirm = false, false

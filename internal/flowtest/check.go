@@ -45,11 +45,14 @@ func (f *Flow) check() error {
 	if len(f.Expect) == 0 {
 		return errors.New("expect is missing: say how the guarded calls end, such as executed safe; or none")
 	}
+	if f.GivenUp != "" && f.WrongToday == nil {
+		return errors.New("given_up stands without wrong_today: say how the calls end")
+	}
 	ends := f.Expect
 	if f.WrongToday != nil { // what is expected may have a word that the guard does not know yet
 		ends = f.WrongToday
 	}
-	for _, line := range ends {
+	for _, line := range append(slices.Clone(ends), f.BeforeAsking...) {
 		if err := checkLine(line); err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func (d describedStream) ProcessRequest(_ agent.Context, req *model.LLMRequest) 
 	return toolutils.PackTool(req, d)
 }
 
-// redeclares reports whether a step changes the declaration of a tool.
+// redeclares reports whether the flow or a step of it says what the declaration of a tool is.
 func (f *Flow) redeclares(name string) bool {
-	return slices.ContainsFunc(f.Steps, func(s step) bool { return s.Tools[name] != nil && s.Tools[name].isDeclaration() })
+	return f.Tools[name].Arguments != nil || slices.ContainsFunc(f.Steps, func(s step) bool { return s.Tools[name] != nil && s.Tools[name].isDeclaration() })
 }

@@ -23,6 +23,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -36,6 +37,8 @@ type Flow struct {
 	Path string
 	spec
 	cfg config.Config
+	// later is the flow with the check before asking off, nil if it expects nothing else then.
+	later *Flow
 	// invalid is what is wrong with the configuration, where the flow expects just that.
 	invalid error
 }
@@ -60,6 +63,9 @@ type spec struct {
 	Agents []shape          `yaml:"agents"` // others, which tools run
 	Steps  []step           `yaml:"steps"`
 	Expect lines            `yaml:"expect"`
+	// BeforeAsking is how the calls end if the check before asking finds what the flow is about. The other
+	// expectations are then those of the same flow with that check off, where only the later checks stand.
+	BeforeAsking lines `yaml:"before_asking"`
 	// Ways has a test run the flow once for each way to guard a tool; see [Flow.Ways].
 	Ways bool `yaml:"ways"`
 	// Calls is how often tools ran, also for a check.
@@ -71,6 +77,8 @@ type spec struct {
 	Never words `yaml:"never"`
 	// WrongToday is how the calls end today, where that is not as expected.
 	WrongToday lines `yaml:"wrong_today"`
+	// GivenUp says why that stays so. docs/what-counts.md names the flow.
+	GivenUp string `yaml:"given_up"`
 }
 
 // words are words of texts: the hint of requests, what they show beside it, refusals, what guarded
@@ -87,7 +95,8 @@ type words struct {
 // look is a tool, by the looks of it.
 type look struct {
 	Description string `yaml:"description"`
-	// Arguments are those that the declaration of the tool names, if it is not only a description.
+	// Arguments are those that the declaration of the tool names, and no others may come. If the list is
+	// empty, the declaration does not say, as that of an MCP server without a schema.
 	Arguments []string `yaml:"arguments"`
 	// Guard is how the tool is guarded: protect, confirm, asks, twin, or nothing, if the configuration
 	// lists it or nobody guards it.
@@ -224,7 +233,22 @@ func Load(path, configuration string) (*Flow, error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if f.BeforeAsking != nil {
+		f.split()
+	}
 	return f, nil
+}
+
+// split makes two flows of one: with the check before asking, and without it.
+func (f *Flow) split() {
+	later := *f
+	later.cfg.Guard.CheckBeforeAsking = new(false)
+	f.later = &later
+	f.Expect, f.WrongToday, f.Says, f.Calls, f.Effects = f.BeforeAsking, nil, words{}, nil, nil
+	f.Steps = slices.Clone(f.Steps)
+	for i := range f.Steps {
+		f.Steps[i].Asked = nil
+	}
 }
 
 // variable is a variable of the environment in a header of a configuration.
@@ -358,8 +382,18 @@ func (f *Flow) mayBeInvalid() bool {
 
 // Ways returns the flow itself; or, if it has the key ways, the flow in each way to guard a tool, by
 // the name of the way: one that asks by itself, for ADK or inside, needs a rule that reads its
-// arguments.
+// arguments. With the key before_asking each comes twice.
 func (f *Flow) Ways() map[string]*Flow {
+	out := f.ways()
+	if f.later != nil {
+		for name, later := range f.later.ways() {
+			out[strings.TrimSpace(name+" without the check before asking")] = later
+		}
+	}
+	return out
+}
+
+func (f *Flow) ways() map[string]*Flow {
 	if !f.spec.Ways {
 		return map[string]*Flow{"": f}
 	}

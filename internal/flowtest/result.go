@@ -258,32 +258,27 @@ func (f *Flow) faults(r *Result, expect lines, effects int) (faults []string) {
 	return faults
 }
 
-// WrongSafe reports whether an effect ran, or a verdict is "safe", against the expectation.
+// WrongSafe reports whether an effect ran against the expectation, or a verdict is "safe" where the
+// expectation says another one. A line that says none leaves it open: the first of two people gets
+// the verdict of a check of their own, and nothing has run.
 func (f *Flow) WrongSafe(r *Result) bool {
-	var ran, safe int
-	for _, line := range f.Expect {
-		_, rest, ok := strings.Cut(line, ": ")
-		if !ok {
-			rest = line
+	ran := 0
+	for i, line := range f.Expect {
+		if _, rest, ok := strings.Cut(line, ": "); ok {
+			line = rest
 		}
-		words := strings.Fields(rest)
-		runs := len(words) > 0 && (Call{State: words[0]}).ran()
-		if runs {
+		words := strings.Fields(line)
+		if len(words) > 0 && (Call{State: words[0]}).ran() {
 			ran++
 		}
-		if len(words) > 1 && words[1] == "safe" || len(words) == 1 && runs {
-			safe++
+		if len(words) > 1 && words[1] != "safe" && i < len(r.Calls) && r.Calls[i].Verdict == "safe" {
+			return true
 		}
 	}
 	if f.Effects != nil {
 		ran = *f.Effects
 	}
-	for _, c := range r.Calls {
-		if c.Verdict == "safe" {
-			safe--
-		}
-	}
-	return r.Effects > ran || safe < 0
+	return r.Effects > ran
 }
 
 // Table returns what was expected beside how the calls ended, and what happened.

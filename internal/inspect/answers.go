@@ -94,6 +94,9 @@ func (c *collector) check(r *row, at int) {
 	if q == nil {
 		q = c.find(r, kindInput)
 	}
+	if q == nil && r.ADK.Stage == stageAsking && r.ADK.ApprovalID != "" {
+		c.before[r.ADK.ApprovalID] = append(c.before[r.ADK.ApprovalID], at) // its request comes after it
+	}
 	if q == nil {
 		return // a program asked for it, not an answer
 	}

@@ -165,7 +165,7 @@ type Answer struct {
 // Check is one world-change check.
 type Check struct {
 	ID string `json:"id"`
-	// Stage is "answer", "execution" or "check".
+	// Stage is "asking", "answer", "execution" or "check".
 	Stage         string           `json:"stage"`
 	Verdict       string           `json:"verdict"`
 	At            time.Time        `json:"at"`

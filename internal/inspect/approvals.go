@@ -43,12 +43,16 @@ type request struct {
 // requests, their answers and checks are enough if the ledger has all approvals and the guard
 // enforces them.
 func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval {
-	c := &collector{byID: make(map[string]*request), byConfirmation: make(map[[2]string]*request)}
+	c := &collector{before: make(map[string][]int), byID: make(map[string]*request), byConfirmation: make(map[[2]string]*request)}
 	for i := range rows {
 		r := &rows[i]
 		switch r.EventType {
 		case record.HITLConfirmationRequest:
 			c.request(r, i, KindConfirmation)
+			for _, before := range c.before[r.ADK.ApprovalID] {
+				c.check(&rows[before], before)
+			}
+			delete(c.before, r.ADK.ApprovalID)
 		case record.HITLInputRequest:
 			c.request(r, i, kindInput)
 		case record.HITLCredentialRequest:
@@ -82,6 +86,8 @@ func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval
 // collector pairs requests with all that came of them.
 type collector struct {
 	requests []*request
+	// before has, by approval, the checks that were made before anybody was asked.
+	before map[string][]int
 	// byID finds them by approval, byConfirmation by kind and the id of the request.
 	byID           map[string]*request
 	byConfirmation map[[2]string]*request

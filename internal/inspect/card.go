@@ -164,7 +164,7 @@ func (q *request) progress() []Progress {
 // checkedAt reports whether a check on record says why the gate did not take an answer.
 func (q *request) checkedAt(a *Answer) bool {
 	return (a.Reason == safety.CodeDrift || a.Reason == safety.CodeCheckFailed) && slices.ContainsFunc(q.Checks, func(k Check) bool {
-		return k.Stage != stageCheck && k.Verdict == a.Reason && !k.At.Before(a.At)
+		return k.Stage != stageCheck && k.Stage != stageAsking && k.Verdict == a.Reason && !k.At.Before(a.At)
 	})
 }
 
@@ -207,7 +207,7 @@ func (a *Answer) progress(said map[string]bool, checked bool) Progress {
 
 func (k *Check) progress() Progress {
 	p := Progress{At: k.At, Step: "checked", Status: statusOfVerdict(k.Verdict)}
-	when := cmp.Or(map[string]string{stageAsking: "Checked before it was asked", "answer": "Checked when it was answered", stageExecution: "Checked right before the call"}[k.Stage], "Checked on demand")
+	when := cmp.Or(map[string]string{"answer": "Checked when it was answered", stageExecution: "Checked right before the call", stageAsking: "Checked before anybody was asked"}[k.Stage], "Checked on demand")
 	switch p.Status {
 	case StatusSafe:
 		p.Text = when + ": nothing has changed."

@@ -144,17 +144,16 @@ func (q *request) known() safety.Approval {
 	return a
 }
 
-// deciding returns the checks that decide about the request: not those before it was
-// asked, and not those that somebody asked for meanwhile.
+// deciding returns the checks that decide about the request: not those before the question, and not those that somebody asked for meanwhile.
 func (q *request) deciding() []Check {
 	return slices.DeleteFunc(slices.Clone(q.Checks), func(k Check) bool { return k.Stage == stageCheck || k.Stage == stageAsking })
 }
 
 // The stages of checks.
 const (
-	stageAsking    = "asking"    // before anybody is asked: its values are the present ones of the request
 	stageExecution = "execution" // right before the effect
 	stageCheck     = "check"     // on demand: it decides nothing
+	stageAsking    = "asking"    // before anybody was asked: it decides nothing
 )
 
 // attempt is one run of the action: the call of a confirmation, or the run that the answer of an

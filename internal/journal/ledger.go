@@ -49,7 +49,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 	})
 }
 
-// Attach names the confirmation of a pending approval, once.
+// Attach names the confirmation of an approval, once.
 func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), syncFull, func(conn *sqlite.Conn) error {
 		a, err := stateOf(conn, id)

@@ -16,7 +16,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -54,7 +53,7 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j store.Store, s reco
 	}
 	// No run is known to be under way here: one without its end is a gap.
 	sessions := graphsync.NewSessions(j, extractor)
-	ev := NewEvidence(sessions, j, Program{Underway: new(underway.Register), Now: time.Now})
+	ev := NewEvidence(sessions, j, Program{Now: time.Now})
 	types, err := typesOf(ctx, sessions, s, approvals)
 	if err != nil {
 		return RecordedCheck{}, err

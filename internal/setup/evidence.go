@@ -4,7 +4,6 @@
 package setup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -30,9 +29,11 @@ type evidence struct {
 
 // Program is the program in which agents run, as the evidence needs it.
 type Program struct {
-	// Underway knows the runs under way in this process, and the gaps that only it knows.
-	Underway *underway.Register
-	Now      func() time.Time
+	// Running returns the runs of a session that are under way in this process. Nil knows of none.
+	Running func(record.Session) []string
+	// Gaps returns the gaps that only this process knows. Nil knows of none.
+	Gaps func() []string
+	Now  func() time.Time
 	// Notes gives remarks about the program for whoever approves. Nil gives none.
 	Notes func() []string
 	// Idle hears of the rules that found nothing, at each request. Nil hears nothing.
@@ -47,6 +48,12 @@ type Program struct {
 
 // NewEvidence returns the evidence of decisions from folded sessions of a journal.
 func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Evidence {
+	if p.Running == nil {
+		p.Running = func(record.Session) []string { return nil }
+	}
+	if p.Gaps == nil {
+		p.Gaps = func() []string { return nil }
+	}
 	return &evidence{Program: p, of: of, journal: j, expected: of.Extractor().Shows()}
 }
 
@@ -57,12 +64,12 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 		turns.Earlier = slices.Concat(turns.Earlier, turns.Unanswered)
 	}
 	selectAll := func() (graphsync.Selection, error) { return ev.of.Select(ctx, s, d, turns.Named()...) }
-	live := ev.Underway.Runs(s)
+	live := ev.Running(s)
 	sel, err := selectAll()
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	live = append(live, ev.Underway.Runs(s)...) // those that ended or began meanwhile have no end in these rows
+	live = append(live, ev.Running(s)...) // those that ended or began meanwhile have no end in these rows
 	why := ev.close(ctx, sel.Broken, live, d)
 	if len(why) < len(sel.Broken) { // rows were written, which may have results that requests showed
 		if sel, err = selectAll(); err != nil {
@@ -85,7 +92,11 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	}
 	for _, r := range sel.Broken {
 		for _, gap := range r.Gaps(slices.Contains(live, r.ID)) {
-			gaps = append(gaps, gap+cmp.Or(why[r.ID], "")+": start a new session")
+			remedy := ": start a new session"
+			if !r.Completed && r.Stored == r.Expected && why[r.ID] == "" {
+				remedy = ": if another process is at work on it, wait for its end and answer again; else start a new session"
+			}
+			gaps = append(gaps, gap+why[r.ID]+remedy)
 		}
 	}
 	losses, err := ev.journal.Losses(ctx, s)
@@ -115,7 +126,7 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	receipt.Notes = remarks
 	return safety.Snapshot{
 		Evidence: sel.Evidence, Expected: ev.expected, Receipt: receipt,
-		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Underway.Gaps()),
+		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Gaps()),
 	}, nil
 }
 

@@ -1,80 +1,87 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package underway holds facts about the runs of a process that no row holds: the runs under
-// way, the earlier turns of their sessions, and the steps that could not be recorded. The
-// recorder writes them, and the evidence for a decision is read with them. The package stands
-// below both.
+// Package underway tells of the turns that the events of a session have before a run: the recorder reads them, and
+// the evidence for a decision looks for them on record. The package stands below both.
 package underway
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Register is what one process knows. The zero value is empty. It is safe for concurrent use,
-// and nothing waits while its lock is held.
-type Register struct {
-	mu       sync.Mutex
-	running  map[record.Session][]string
-	left     []string
-	unplaced atomic.Uint64
+// Turns are the turns of a session, by its events when a run began. The events prove
+// nothing, because clients can write them. But a turn of the events that the record does not
+// hold is missing there.
+type Turns struct {
+	Session record.Session
+	// Run is the run that began, Invocation its turn. Continued says that the session
+	// had events of that turn before.
+	Run, Invocation string
+	Continued       bool
+	// Earlier are the other turns, in order, but for those in Unanswered: of these the events have words of the
+	// user, and nothing else.
+	Earlier, Unanswered []string
+	// Unnamed counts the events of no turn that no agent of the session's wrote.
+	Unnamed int
 }
 
-// Begin notes that a run of a session is under way.
-func (u *Register) Begin(s record.Session, id string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.running == nil {
-		u.running = make(map[record.Session][]string)
+type turnsKey struct{}
+
+// With returns a context that carries the turns of the session of a run, which must not
+// change any more.
+func With(ctx context.Context, t *Turns) context.Context {
+	return context.WithValue(ctx, turnsKey{}, t)
+}
+
+// Of returns the turns that ctx carries for a session. It returns the zero value if ctx carries
+// none, or the turns of another session.
+func Of(ctx context.Context, s record.Session) Turns {
+	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil && t.Session == s {
+		return *t
 	}
-	u.running[s] = append(u.running[s], id)
+	return Turns{}
 }
 
-// End notes that the last row of a run was handed to the sink.
-func (u *Register) End(s record.Session, id string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.running[s] = slices.DeleteFunc(u.running[s], func(other string) bool { return other == id })
-	if len(u.running[s]) == 0 {
-		delete(u.running, s)
+// Named returns the turns that Gaps has to know the runs of.
+func (t Turns) Named() []string {
+	if t.Invocation == "" {
+		return t.Earlier
 	}
+	return append(t.Earlier[:len(t.Earlier):len(t.Earlier)], t.Invocation)
 }
 
-// Runs returns the ids of the runs of a session that are under way: their record is not finished, and must not be
-// taken for one that lost its end.
-func (u *Register) Runs(s record.Session) []string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Clone(u.running[s])
-}
+// shownTurns bounds how many turns a gap names.
+const shownTurns = 3
 
-// Running reports whether a run of a session is under way.
-func (u *Register) Running(s record.Session, id string) bool { return slices.Contains(u.Runs(s), id) }
-
-// LeaveOut notes, in sentences for people, the parts that the configuration leaves out of the
-// record.
-func (u *Register) LeaveOut(gaps []string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.left = append(u.left, gaps...)
-}
-
-// Lose notes that a step of an unknown run could not be recorded.
-func (u *Register) Lose() { u.unplaced.Add(1) }
-
-// Gaps says, in sentences for people, which steps this process left out of the record, and how many
-// steps of unknown runs it failed to record. No approval can rest on such a record.
-func (u *Register) Gaps() []string {
-	u.mu.Lock()
-	gaps := slices.Clone(u.left)
-	u.mu.Unlock()
-	if n := u.unplaced.Load(); n > 0 {
-		gaps = append(gaps, fmt.Sprintf("%s not be recorded, and of which run is not known: restart the program and start a new session", plural(int(n), "step could", "steps could")))
+// Gaps says, in sentences for people, which of the turns are not on record. recorded
+// holds, by the id of the turn, the runs of the session that are.
+func (t Turns) Gaps(recorded map[string][]string) []string {
+	var missing []string
+	for _, id := range t.Earlier {
+		if len(recorded[id]) == 0 {
+			missing = append(missing, id)
+		}
+	}
+	var gaps []string
+	if n := len(missing); n > 0 {
+		names := strings.Join(missing[:min(n, shownTurns)], ", ")
+		if n > shownTurns {
+			names += ", ..."
+		}
+		gaps = append(gaps, fmt.Sprintf("%s not on record (%s), which another instance ran, or a client wrote: start a new session",
+			plural(n, "turn of the session is", "turns of the session are"), names))
+	}
+	if t.Continued && !slices.ContainsFunc(recorded[t.Invocation], func(run string) bool { return run != t.Run }) {
+		gaps = append(gaps, fmt.Sprintf("the beginning of turn %s is not on record, which another instance ran, or a client wrote: start a new session", t.Invocation))
+	}
+	if t.Unnamed > 0 {
+		gaps = append(gaps, fmt.Sprintf("%s to no turn, which a client or a program wrote: start a new session",
+			plural(t.Unnamed, "event of the session belongs", "events of the session belong")))
 	}
 	return gaps
 }

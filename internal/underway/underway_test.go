@@ -6,7 +6,6 @@ package underway_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,59 +18,6 @@ var (
 	one   = record.Session{App: "a", User: "u", ID: "1"}
 	other = record.Session{App: "a", User: "v", ID: "1"}
 )
-
-func TestRuns(t *testing.T) {
-	var u underway.Register
-	u.Begin(one, "x")
-	u.Begin(one, "y")
-	u.Begin(other, "z")
-	if !u.Running(one, "x") || u.Running(one, "z") || u.Running(other, "x") {
-		t.Error("a run counts as one of another session")
-	}
-	u.End(one, "x")
-	u.End(one, "never begun")
-	if diff := cmp.Diff([]string{"y"}, u.Runs(one)); diff != "" {
-		t.Errorf("runs under way (-want +got):\n%s", diff)
-	}
-	u.End(one, "y")
-	if got := u.Runs(one); len(got) > 0 {
-		t.Errorf("runs %v, want none", got)
-	}
-}
-
-func TestRegisterIsSafeForConcurrentUse(t *testing.T) {
-	var u underway.Register
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			u.Begin(one, "x")
-			u.Runs(one)
-			u.Lose()
-			u.Gaps()
-			u.End(one, "x")
-		})
-	}
-	wg.Wait()
-	if got := u.Runs(one); len(got) > 0 {
-		t.Errorf("runs %v, want none", got)
-	}
-}
-
-func TestGaps(t *testing.T) {
-	var u underway.Register
-	if got := u.Gaps(); len(got) > 0 {
-		t.Errorf("gaps %v of a process that lost nothing", got)
-	}
-	u.LeaveOut([]string{"results are left out"})
-	u.Lose()
-	if got := strings.Join(u.Gaps(), "; "); !strings.HasPrefix(got, "results are left out; 1 step could not be recorded") {
-		t.Errorf("gaps %q", got)
-	}
-	u.Lose()
-	if got := u.Gaps()[1]; !strings.HasPrefix(got, "2 steps could not") {
-		t.Errorf("gap %q", got)
-	}
-}
 
 func TestTurns(t *testing.T) {
 	for _, tt := range []struct {

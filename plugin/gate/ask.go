@@ -76,12 +76,11 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		if err == nil {
 			return
 		}
-		g.log.Error("contextgraph: an approval request could not be recorded", "tool", name, "error", err)
+		if withheld, is := errors.AsType[*safety.Refusal](err); !is || !withheld.Unasked {
+			g.log.Error("contextgraph: an approval request could not be recorded", "tool", name, "error", err)
+		}
 		if enforced {
 			refusal = g.withdraw(ctx, r, c, name, err)
-			if c != nil {
-				r.noteRefusal(c, args, nil)
-			}
 		}
 	}()
 	if enforced {
@@ -93,9 +92,15 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 			return nil
 		}
 	}
+	if c != nil {
+		c.question = request
+	}
 	var approval safety.Approval
 	if approval, err = g.ask(ctx, r, c, args, enforced); err != nil {
 		return nil
+	}
+	if approval.Checked != nil {
+		g.verdict(ctx, in, *approval.Checked, stageAsking, c.Span, approval, false)
 	}
 	if enforced && !always {
 		g.questions.Add(approval.ID, request)
@@ -164,6 +169,9 @@ func (g *Gate) withdraw(ctx agent.Context, r *run, c *call, name string, cause e
 	unask(ctx)
 	var refusal *safety.Refusal
 	if errors.As(cause, &refusal) && c != nil {
+		refusal = g.withhold(r, c, refusal)
+		of := safety.Approval{CallID: c.ID, Agent: c.Agent, Tool: c.Name}
+		g.verdict(ctx, r.Run, refusal.Report, stageAsking, c.Span, of, false, plugin.Member{Key: "told", Value: refusal.Message + " " + refusal.Next})
 		return g.refuse(r, c, refusal)
 	}
 	return g.deny(c, name, CodeNotRecorded, "the approval request could not be recorded, so nobody can be asked; the log says why")

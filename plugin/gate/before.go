@@ -4,10 +4,12 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
@@ -54,25 +56,24 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 		return g.deny(c, name, safety.CodeInvalid, err.Error()), nil
 	}
 
-	confirmation, replaces := ctx.ToolConfirmation(), ""
+	confirmation, again := ctx.ToolConfirmation(), (*toolconfirmation.ToolConfirmation)(nil)
 	if confirmation == nil {
 		if c.second != nil && always {
 			return g.refuse(r, c, c.second), nil
 		}
 		var refusal map[string]any
-		if refusal, replaces = g.repeated(ctx, r, c, args); refusal != nil {
+		if refusal, again = g.repeated(ctx, r, c, args); refusal != nil {
 			return refusal, nil
 		}
 	}
 	switch {
-	case confirmation == nil && (always || replaces != "") && !c.inner:
+	case confirmation == nil && (always || again != nil) && !c.inner:
 		// A call that was refused never runs unasked, whatever the tool decides now. The gate asks
 		// with the tool's earlier hint and payload.
-		question, known := g.questions.Get(replaces)
-		if !known {
-			question.Hint = approvalHint(name)
+		if again == nil {
+			again = new(toolconfirmation.ToolConfirmation)
 		}
-		if err := ctx.RequestConfirmation(question.Hint, question.Payload); err != nil {
+		if err := ctx.RequestConfirmation(cmp.Or(again.Hint, approvalHint(name)), again.Payload); err != nil {
 			return g.deny(c, name, CodeCannotAsk, err.Error()), nil
 		}
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)

@@ -114,17 +114,35 @@ func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (
 	return nil, nil
 }
 
-// toolEnds records the end of a call. If the call asked for an approval, it records the
-// request too. The two stand apart: a failure to write the row must not let a request through
-// that nobody recorded.
+// toolEnds records the end of a call. If the call asked for an approval, it records the request first: the row of the
+// end has what the model is told in the place of a request that is withdrawn. The two stand apart: a failure to write
+// the row must not let a request through that nobody recorded.
 func (g *Gate) toolEnds(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
+	r, known := g.underway(ctx)
+	var refusal map[string]any
+	if known != nil {
+		refusal = g.asked(ctx, r, known, t.Name(), args)
+	}
+	if refusal != nil {
+		if result, err = refusal, nil; isStream(t) {
+			result = streamed(refusal)
+		}
+	}
 	r, c := g.recordEnd(ctx, t, args, result, err)
-	refusal := g.asked(ctx, r, c, t.Name(), args)
+	if known == nil || c == nil && refusal == nil {
+		refusal = g.asked(ctx, r, c, t.Name(), args)
+	}
 	if refusal == nil && err == nil {
 		g.noticeUnasked(ctx, r, c, t)
 	}
 	g.forget(r, c)
 	return refusal, nil
+}
+
+// underway returns the run and the call of a callback, nil where they are not on record.
+func (g *Gate) underway(ctx agent.Context) (r *plugin.Run, c *plugin.Call) {
+	defer g.rec.Rescue("AfterTool", &r)
+	return g.rec.LookupCall(ctx)
 }
 
 // recordEnd records the end of a call and returns the run and the call. The run is nil where

@@ -96,6 +96,7 @@ type Gate struct {
 	replays    atomic.Bool
 	// questions are the confirmations of tools that ask by themselves, by approval.
 	questions *lru.Cache[string, toolconfirmation.ToolConfirmation]
+	turns     *lru.Cache[turnKey, *turn]
 }
 
 // New returns a Gate.
@@ -135,6 +136,9 @@ func New(cfg Config) (*Gate, error) {
 		return nil, err
 	}
 	if g.questions, err = lru.New[string, toolconfirmation.ToolConfirmation](knownQuestions); err != nil {
+		return nil, err
+	}
+	if g.turns, err = lru.New[turnKey, *turn](knownTurns); err != nil {
 		return nil, err
 	}
 	return g, nil

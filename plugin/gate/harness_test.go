@@ -116,7 +116,8 @@ type market struct {
 	mu        sync.Mutex
 	decisions []record.Decision
 	// now are the prices that the checks get, the last one again and again.
-	now []float64
+	now    []float64
+	before *bool // whether requests are checked before anybody is asked
 }
 
 func (mk *market) Collect(_ context.Context, _ record.Session, d record.Decision) (safety.Snapshot, error) {
@@ -146,8 +147,10 @@ func (mk *market) Check(context.Context, entity.Canonical) (safety.State, error)
 }
 
 func (mk *market) guard() *safety.Guard {
+	policy := actsOnNothing
+	policy.CheckBeforeAsking = mk.before
 	return must(safety.NewGuard(safety.GuardConfig{
-		Ledger: new(store.Memory).Open().Ledger(), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: actsOnNothing,
+		Ledger: new(store.Memory).Open().Ledger(), Evidence: mk, Checkers: map[string]safety.Checker{"Product": mk}, Policy: policy,
 	}))
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -94,9 +93,8 @@ func TestPanicBeforeTheRunIsKnown(t *testing.T) {
 		{"an answer to an input", inputAnswer(), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var known underway.Register
 			broken := true
-			_, g := newGate(recorder.Config{Sink: &rowtest.Sink{}, Underway: &known, Now: func() time.Time {
+			rec, g := newGate(recorder.Config{Sink: &rowtest.Sink{}, Now: func() time.Time {
 				if broken {
 					broken = false
 					panic("broken clock")
@@ -107,7 +105,7 @@ func TestPanicBeforeTheRunIsKnown(t *testing.T) {
 			if broken || (err != nil) != tt.refused {
 				t.Errorf("the run ended with %v; the clock broke: %v", err, !broken)
 			}
-			if gaps := known.Gaps(); (len(gaps) == 0) != tt.refused {
+			if gaps := rec.Gaps(); (len(gaps) == 0) != tt.refused {
 				t.Errorf("gaps %q", gaps)
 			}
 		})

@@ -92,7 +92,7 @@ func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[strin
 		})
 		result := map[string]any{"result": text.String()}
 		if ended != nil {
-			result = map[string]any{"error": refusalText(ended)} // which ADK makes the response
+			result = streamed(ended)
 		}
 		if refusal, _ = g.toolEnds(ctx, p, frozen, result, err); refusal == nil {
 			refusal = ended
@@ -155,7 +155,7 @@ func (p *protectedStream) begin(ctx agent.Context, args any) (c *call, frozen, r
 	if c == nil {
 		result := refusal
 		if refusal != nil {
-			result = map[string]any{"error": refusalText(refusal)} // which ADK makes the response
+			result = streamed(refusal)
 		}
 		if withdrawn, _ := g.toolEnds(ctx, p, m, result, err); withdrawn != nil {
 			refusal, err = withdrawn, nil
@@ -171,6 +171,16 @@ func refusalText(refusal map[string]any) string {
 		return fmt.Sprintf("%v: %v", refusal["reason"], refusal["message"])
 	}
 	return string(text)
+}
+
+// streamed is the response that ADK makes of a refusal of a stream.
+func streamed(refusal map[string]any) map[string]any {
+	return map[string]any{"error": refusalText(refusal)}
+}
+
+func isStream(t tool.Tool) bool {
+	_, is := t.(*protectedStream)
+	return is
 }
 
 // calledTool returns the name of the guarded tool that a model called under the id, ""

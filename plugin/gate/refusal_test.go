@@ -21,13 +21,15 @@ func TestRefusalDeclaresWhatChanged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		now     []float64
 		protect bool
+		before  bool // with the check before asking
 	}{
+		"before anybody is asked":     {now: []float64{80000}, before: true},
 		"at the answer":               {now: []float64{80000}},
 		"before the call":             {now: []float64{40000, 80000}},
 		"before the call, by Protect": {now: []float64{40000, 80000}, protect: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mk := &market{now: tt.now}
+			mk := &market{now: tt.now, before: &tt.before}
 			buys := call("c1", "buy", m{"item": "Strava"})
 			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: config.Tools("buy")}}, func(g *gate.Gate) agent.Agent {
 				buy := gives("buy", m{"price": 1})
@@ -38,10 +40,12 @@ func TestRefusalDeclaresWhatChanged(t *testing.T) {
 			})
 			events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			asked := adktest.Confirmations(events)
-			if len(asked) != 1 {
+			if want := map[bool]int{false: 1}[tt.before]; len(asked) != want {
 				t.Fatalf("%d requests", len(asked))
 			}
-			adktest.Run(t, r, "u", "s", adktest.Answer(asked[0].ID, true))
+			for _, request := range asked {
+				adktest.Run(t, r, "u", "s", adktest.Answer(request.ID, true))
+			}
 			declared := 0
 			for _, e := range sink.Of(record.ToolError) {
 				entities, _ := rowtest.Attribute(t, e, "entities").([]any)

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/plugin"
@@ -67,6 +68,8 @@ type call struct {
 	repeated bool
 	// second refuses the call, unless it runs unasked: an equal call of the same answer came first.
 	second *safety.Refusal
+	// question is the tool's own request for a confirmation.
+	question toolconfirmation.ToolConfirmation
 	// digest is the digest of the approved arguments, if before.go consumed the permit. answer is
 	// the answer that approved the call, as the gate took it.
 	digest string
@@ -208,10 +211,10 @@ type answered struct {
 // repeatKey tells the calls of a run apart by their effect.
 type repeatKey struct{ agent, tool, digest string }
 
-// refused is a call of a run that did not run, and how often it was repeated.
+// refused is a call of a run that did not run. Of one that nobody was asked about it has the question.
 type refused struct {
-	refusal *safety.Refusal
-	repeats int
+	refusal  *safety.Refusal
+	question toolconfirmation.ToolConfirmation
 }
 
 // unlock ends the turn of the call, if it has one.

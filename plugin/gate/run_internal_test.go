@@ -29,7 +29,7 @@ import (
 // no more than of one with few: it forgets those that it let pass, those that it refused, and
 // those whose own code panicked.
 func TestCallsAreForgottenWhenTheyEnd(t *testing.T) {
-	const steps, atOnce = 100, 3
+	const steps, atOnce = maxWithheld, 3 // with more, the run would end
 	logger := slog.New(slog.DiscardHandler)
 	rec, err := plugin.New(plugin.Config{Sink: rowtest.Dropped{}, Logger: logger})
 	if err != nil {

@@ -15,9 +15,13 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
+// stageAsking is the stage of a check before anybody is asked. Its row has no approval if nobody was, and says what
+// the model was told.
+const stageAsking = "asking"
+
 // verdict writes the row of a world-change check, a step of the run like any
 // other and a node of the graph.
-func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report, stage, parent string, approval safety.Approval, overridden bool) {
+func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report, stage, parent string, approval safety.Approval, overridden bool, more ...plugin.Member) {
 	if report.StartedAt().IsZero() {
 		return
 	}
@@ -30,6 +34,10 @@ func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report,
 	addText(&x.ADK, "confirmation_id", approval.ConfirmationID)
 	addText(&x.ADK, "approval_id", approval.ID)
 	add(&x.ADK, "verdict", report.Verdict().String())
+	if stage == stageAsking {
+		add(&x.ADK, "tool", approval.Tool)
+	}
+	x.ADK = append(x.ADK, more...)
 	if overridden {
 		add(&x.ADK, "overridden", true)
 	}

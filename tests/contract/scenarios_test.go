@@ -86,7 +86,7 @@ func scenarios() []scenario {
 		{name: "rejected", run: func(t *testing.T, h *cgtest.Harness) { confirmation(t, h, false) }},
 		{name: "changed_and_overridden", options: []cgtest.Option{people, shopGoesDown}, run: changedAndOverridden},
 		{name: "drifted", run: drifted},
-		{name: "declared_and_drifted", options: []cgtest.Option{numbered}, run: declaredAndDrifted},
+		{name: "declared_and_drifted", options: []cgtest.Option{numbered, cgtest.NotChecked}, run: declaredAndDrifted},
 		{name: "asked_again", options: []cgtest.Option{func(o *cgtest.Options) { o.Answer = (&cgtest.Repeater{}).Answer }}, run: drifted},
 		{name: "check_failed", options: []cgtest.Option{checkFails}, run: func(t *testing.T, h *cgtest.Harness) { confirmation(t, h, true) }},
 		{name: "answer_to_nothing", run: answerToNothing},

@@ -58,7 +58,7 @@ func (b brokenTurn) run(t *testing.T) (h *cgtest.Harness, got map[string]any) {
 		b.second = []*model.LLMResponse{looking("routes"), buying()}
 	}
 	script := adktest.Script(append(append(b.first, b.second...), adktest.Text("Done."))...)
-	h = cgtest.New(t, append([]cgtest.Option{cgtest.OnFile, func(o *cgtest.Options) { o.Answer = script.Answer }}, b.options...)...)
+	h = cgtest.New(t, append([]cgtest.Option{cgtest.OnFile, cgtest.NotChecked, func(o *cgtest.Options) { o.Answer = script.Answer }}, b.options...)...)
 	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("what is there?"))
 	if b.lost == "" {
 		b.lost = fromTheResultOn
@@ -306,7 +306,7 @@ func TestTurnOfAnotherJournal(t *testing.T) {
 			script := adktest.Script(first, adktest.Text("Well."))
 			other := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) { o.Answer = script.Answer }, withExtra(&price))
 			other.Say("what is there?")
-			h := cgtest.New(t, cgtest.OnFile, withExtra(&price), func(o *cgtest.Options) {
+			h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked, withExtra(&price), func(o *cgtest.Options) {
 				o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = other.Sessions }
 				o.Answer = adktest.Script(looking("routes"), buying(), adktest.Text("Done.")).Answer
 			})

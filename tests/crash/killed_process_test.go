@@ -81,7 +81,7 @@ func TestKilledChild(t *testing.T) {
 			die()
 		}
 	}
-	h := cgtest.New(t, cgtest.OnFile, guarding[way].opt, journalAt(path), func(o *cgtest.Options) {
+	h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked, guarding[way].opt, journalAt(path), func(o *cgtest.Options) {
 		o.CountChecks = true
 		o.BeforeTool = []llmagent.BeforeToolCallback{func(ctx agent.Context, called tool.Tool, _ map[string]any) (map[string]any, error) {
 			if called.Name() == "buy" && ctx.ToolConfirmation() != nil {

@@ -82,14 +82,14 @@ func TestTurnOfAnotherInstance(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t, cgtest.OnFile)
+			h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked)
 			wantTurnMissing(t, h, "1 turn of the session is not on record", elsewhere(h, plugins(t), "what is there?"))
 		})
 	}
 }
 
 func TestManyTurnsOfAnotherInstance(t *testing.T) {
-	h := cgtest.New(t, cgtest.OnFile)
+	h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked)
 	var first string
 	for range 5 {
 		if id := elsewhere(h, runner.PluginConfig{}, "what is there?"); first == "" {
@@ -101,7 +101,7 @@ func TestManyTurnsOfAnotherInstance(t *testing.T) {
 
 // A turn that comes between the request and its answer is missing, too.
 func TestTurnOfAnotherInstanceBeforeTheAnswer(t *testing.T) {
-	h := cgtest.New(t, cgtest.OnFile)
+	h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked)
 	id, _ := h.Ask(cgtest.SessionID)
 	turn := elsewhere(h, runner.PluginConfig{}, "what is there?")
 	got := h.Answer(cgtest.SessionID, id, true)
@@ -134,7 +134,7 @@ func TestEventsWithoutARun(t *testing.T) {
 		"an agent's without a turn, after one": {event: session.Event{Author: "root"}, late: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) {
+			h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked, func(o *cgtest.Options) {
 				if tt.rule {
 					o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$.none[*]", Type: "Product", Value: "$.name"})
 				}
@@ -166,7 +166,7 @@ func TestEventsWithoutARun(t *testing.T) {
 
 // A turn that resumes here what began elsewhere has a beginning that is not on record.
 func TestTurnThatBeganElsewhere(t *testing.T) {
-	h := cgtest.New(t, cgtest.OnFile)
+	h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked)
 	search, err := functiontool.New(functiontool.Config{Name: "search", Description: "finds products", RequireConfirmation: true},
 		func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return nil, nil })
 	if err != nil {
@@ -193,7 +193,7 @@ func TestTurnThatBeganElsewhere(t *testing.T) {
 
 // A run without a message of its own is told by no callback for messages that it begins.
 func TestTurnOfAnotherInstanceBeforeARunWithoutAMessage(t *testing.T) {
-	h := cgtest.New(t, cgtest.OnFile)
+	h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked)
 	elsewhere(h, runner.PluginConfig{}, "buy a route")
 	if calls := adktest.Confirmations(adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, nil)); len(calls) != 1 {
 		t.Fatalf("%d requests for a confirmation, want 1", len(calls))

@@ -292,6 +292,7 @@ func (r *ramble) noted(n note) {
 			r.serialOf(&found)
 			r.readings = append(r.readings, found)
 		}
+		r.refuse(n.result)
 		if run.batch[n.agent]--; run.batch[n.agent] == 0 {
 			run.need++ // its next model call, or its end
 		}
@@ -326,6 +327,23 @@ func (r *ramble) noted(n note) {
 				}
 			}
 		}
+	}
+}
+
+// refuse notes what a refusal told.
+func (r *ramble) refuse(result map[string]any) {
+	told := refusedReadings(result)
+	if len(told) == 0 {
+		return
+	}
+	r.mu.Lock()
+	r.serial++
+	serial := r.serial
+	r.refusals[refusalKey(result)] = serial
+	r.mu.Unlock()
+	for _, found := range told {
+		found.serial = serial
+		r.readings = append(r.readings, found)
 	}
 }
 

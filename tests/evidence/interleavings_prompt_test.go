@@ -32,7 +32,7 @@ func (r *ramble) shown(req *model.LLMRequest) (latest map[string]reading, unsure
 				latest[found.thing] = found
 			}
 		}
-		id, _ := result["approval_id"].(string)
+		id := refusalKey(result)
 		for _, found := range refusedReadings(result) {
 			found.serial = r.refusals[id]
 			if !r.numbered {
@@ -65,7 +65,7 @@ func resultReadings(result map[string]any) (out []reading) {
 			N           int
 		}
 	}
-	if json.Unmarshal([]byte(encoded(result)), &doc) == nil {
+	if result["items"] != nil && json.Unmarshal([]byte(encoded(result)), &doc) == nil {
 		for _, i := range doc.Items {
 			out = append(out, reading{i.Name, i.Price, i.N})
 		}
@@ -73,12 +73,20 @@ func resultReadings(result map[string]any) (out []reading) {
 	return out
 }
 
+// refusalKey names a refusal: by its approval, or, where nobody was asked, by all that it says.
+func refusalKey(result map[string]any) string {
+	if id, _ := result["approval_id"].(string); id != "" {
+		return id
+	}
+	return encoded(result)
+}
+
 // refusedReadings returns what a refusal after drift shows.
 func refusedReadings(result map[string]any) (out []reading) {
 	var doc struct {
 		Alerts []struct{ Entity, After string }
 	}
-	if json.Unmarshal([]byte(encoded(result)), &doc) == nil {
+	if result["alerts"] != nil && json.Unmarshal([]byte(encoded(result)), &doc) == nil {
 		for _, a := range doc.Alerts {
 			out = append(out, reading{thing: a.Entity, price: a.After})
 		}

@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,41 +19,46 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // Whatever the interleaving: if the tool ran, the world is what the prompt of the model
 // call that asked showed last. And if all that the session showed is what is, it ran.
 func TestRandomInterleavings(t *testing.T) {
-	const perJournal = 50
-	var ran, refused, honest int
-	seeds := slices.Collect(testsize.Seeds(t, 20, 1000))
-	for some := range slices.Chunk(seeds, perJournal) {
-		t.Run(fmt.Sprint("from ", some[0]), func(t *testing.T) {
-			servers, world := ramblers(t)
-			for _, seed := range some {
-				if t.Failed() {
-					return
+	const perStore, perFile = 50, 10 // rounds that share a store, and stores of which one is a file
+	// The garbage of these rounds costs as much as they do.
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
+	var ran, refused, honest atomic.Int64
+	seeds := slices.Collect(testsize.Seeds(t, 20, 100_000))
+	t.Run("rounds", func(t *testing.T) {
+		for n, some := range slices.Collect(slices.Chunk(seeds, perStore)) {
+			t.Run(fmt.Sprint("from ", some[0]), func(t *testing.T) {
+				t.Parallel()
+				servers, world := ramblers(t, testsize.Thorough() && n%perFile == 0)
+				for _, seed := range some {
+					if t.Failed() {
+						return
+					}
+					r := &ramble{
+						t: t, rng: rand.New(rand.NewPCG(seed, 0)), servers: servers, session: fmt.Sprint("walk-", seed), numbered: seed%2 == 0,
+						notes: make(chan note, 100), world: map[string]string{}, refusals: map[string]int{}, known: map[string]bool{},
+					}
+					*world = r
+					r.walk(seed, &ran, &refused, &honest)
 				}
-				r := &ramble{
-					t: t, rng: rand.New(rand.NewPCG(seed, 0)), servers: servers, session: fmt.Sprint("walk-", seed), numbered: seed%2 == 0,
-					notes: make(chan note, 100), world: map[string]string{}, refusals: map[string]int{}, known: map[string]bool{},
-				}
-				*world = r
-				a, b, c := r.walk(seed)
-				ran, refused, honest = ran+a, refused+b, honest+c
-			}
-		})
-	}
-	t.Logf("of the purchases that a human approved %d ran, %d of them had to, and %d were refused", ran, honest, refused)
-	if len(seeds) > 1 && (honest == 0 || refused == 0) {
+			})
+		}
+	})
+	t.Logf("of the purchases that a human approved %d ran, %d of them had to, and %d were refused", ran.Load(), honest.Load(), refused.Load())
+	if len(seeds) > 1 && (honest.Load() == 0 || refused.Load() == 0) {
 		t.Error("the interleavings show nothing")
 	}
 }
 
-// ramblers returns two instances of one journal, as of two processes, and where to put the
+// ramblers returns two instances over one store, as of two processes, and where to put the
 // ramble whose world they check.
-func ramblers(t *testing.T) (servers []*cgtest.Harness, current **ramble) {
+func ramblers(t *testing.T, onFile bool) (servers []*cgtest.Harness, current **ramble) {
 	t.Helper()
 	current = new(*ramble)
 	prices := cgtest.WithChecker(func(_ context.Context, e entity.Canonical) (safety.State, error) {
@@ -62,7 +69,11 @@ func ramblers(t *testing.T) (servers []*cgtest.Harness, current **ramble) {
 			"price": cgtest.Money(t, r.world[e.Value]), "availability": entity.Bool(true),
 		}}, nil
 	})
-	one := cgtest.New(t, cgtest.Covered, prices)
+	one := cgtest.New(t, cgtest.Covered, prices, func(o *cgtest.Options) {
+		if o.Config.Memory = nil; !onFile {
+			o.Config.Memory = new(store.Memory)
+		}
+	})
 	two := cgtest.New(t, cgtest.Covered, prices, cgtest.Beside(one), func(o *cgtest.Options) {
 		o.ChangeRunner = func(rc *runner.Config) { rc.SessionService = one.Sessions }
 	})
@@ -75,7 +86,7 @@ func ramblers(t *testing.T) (servers []*cgtest.Harness, current **ramble) {
 }
 
 // walk takes random steps until all runs have ended and all that was asked is answered.
-func (r *ramble) walk(seed uint64) (ran, refused, honest int) {
+func (r *ramble) walk(seed uint64, ran, refused, honest *atomic.Int64) {
 	defer func() {
 		if r.t.Failed() {
 			r.t.Logf("CONTEXTGRAPH_SEED=%d repeats it%s", seed, r)
@@ -106,12 +117,12 @@ func (r *ramble) walk(seed uint64) (ran, refused, honest int) {
 		case asked != nil && (pick < 7 || len(r.points) == 0):
 			had, must := r.answer(asked)
 			if had {
-				ran++
+				ran.Add(1)
 			} else {
-				refused++
+				refused.Add(1)
 			}
 			if must {
-				honest++
+				honest.Add(1)
 			}
 		case len(r.points) > 0 && (last || pick < 16 || live() > 2):
 			r.goOn(r.points[r.rng.IntN(len(r.points))], last)
@@ -119,7 +130,6 @@ func (r *ramble) walk(seed uint64) (ran, refused, honest int) {
 			r.start()
 		}
 	}
-	return ran, refused, honest
 }
 
 // open returns a purchase that waits for its human.
@@ -149,15 +159,8 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 	}
 	ran = r.bought > bought
 	r.say("run %d, %s: %s is approved, runs: %t, must: %t", a.run.number, a.agent, a.thing, ran, must)
-	if approval, _ := result["approval_id"].(string); !ran {
-		r.mu.Lock()
-		r.serial++
-		r.refusals[approval] = r.serial
-		r.mu.Unlock()
-		for _, found := range refusedReadings(result) {
-			found.serial = r.refusals[approval]
-			r.readings = append(r.readings, found)
-		}
+	if !ran {
+		r.refuse(result)
 	}
 	switch {
 	case ran && r.repeated(a):

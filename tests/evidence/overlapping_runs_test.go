@@ -53,7 +53,7 @@ func TestOtherTabReadsTheNewPrice(t *testing.T) {
 			return map[string]any{"thought": "it is a good route"}, nil
 		})
 		searched := 0
-		h = cgtest.New(t, cgtest.Covered, script{
+		h = cgtest.New(t, cgtest.Covered, cgtest.NotChecked, script{
 			"find": searches, "look": searches, "<think": buys, "<buy": says("Done."),
 			"<search": func(*model.LLMRequest) *model.LLMResponse {
 				if searched++; searched > 1 {

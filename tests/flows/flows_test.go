@@ -74,5 +74,8 @@ func play(t *testing.T, path string) {
 		} else if *tell {
 			t.Logf("%s %s\n\n%s", f.About, way, f.Table(r))
 		}
+		if wrong := f.WrongToday != nil && strings.HasPrefix(path, "attacks"); f.WrongSafe(r) != wrong {
+			t.Errorf("%s: a wrong safe is %t, want %t", way, !wrong, wrong)
+		}
 	}
 }

@@ -83,7 +83,7 @@ func TestCheckHandler(t *testing.T) {
 
 func TestCheckHandlerRefuses(t *testing.T) {
 	begun, finish := make(chan struct{}, 8), make(chan struct{})
-	h := cgtest.New(t, cgtest.Listed, cgtest.WithChecker(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+	h := cgtest.New(t, cgtest.Listed, cgtest.NotChecked, cgtest.WithChecker(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
 		begun <- struct{}{}
 		<-finish
 		return safety.State{Attributes: e.Attributes, AsOf: time.Now()}, nil

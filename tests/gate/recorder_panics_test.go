@@ -26,7 +26,7 @@ func TestAnswerWhileTheRecorderPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sessions := &cgtest.BrittleSessions{}
 			broken := false
-			h := cgtest.New(t, way, func(o *cgtest.Options) {
+			h := cgtest.New(t, way, cgtest.NotChecked, func(o *cgtest.Options) {
 				breaks := cgtest.NewPlugin(t, plugin.Config{Name: "breaks", OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
 					if broken {
 						sessions.Countdown.Store(1)

@@ -300,7 +300,7 @@ func TestProtectToolsetGuardsWhatProcessRequestAdds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := cgtest.New(t, cgtest.Unprotected)
+			h := cgtest.New(t, cgtest.Unprotected, cgtest.NotChecked)
 			ts := h.CG.ProtectToolset(&offering{add: func(req *model.LLMRequest) error { return tt.add(t, h, req) }})
 			m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
 				for name := range req.Tools {

@@ -232,7 +232,7 @@ func TestReplayCannotCallAgain(t *testing.T) {
 		"guarded since": {func(*cgtest.Options) {}, "the tool is guarded: it is not called for a check"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newInventory(t, config.Replay{}, test.opt)
+			v := newInventory(t, config.Replay{}, cgtest.NotChecked, test.opt)
 			v.Ask(cgtest.SessionID)
 			if name == "guarded since" {
 				v.CG.Protect(v.Tools[0])

@@ -4,11 +4,13 @@
 package thirdparty
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	remoteagent "google.golang.org/adk/v2/agent/remoteagent/v2"
+	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
 	"google.golang.org/adk/v2/model"
 	adkplugin "google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
@@ -26,11 +29,14 @@ import (
 	"google.golang.org/adk/v2/tool/agenttool"
 	"google.golang.org/adk/v2/tool/mcptoolset"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func recordedBy(t *testing.T, root agent.Agent) (*rowtest.Sink, *runner.Runner) {
@@ -192,6 +198,80 @@ func TestA2AInteractions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An agent on the other side can send a response part. No model call on record asked for it: it must hold, and proves
+// nothing.
+func TestA2AResponses(t *testing.T) {
+	const extra = "Extra"
+	for name, tt := range map[string]struct {
+		far    string // the thing of which the far agent tells
+		answer []*model.LLMResponse
+		rises  bool // the extra thing, before the yes
+		bought int64
+		why    string
+	}{
+		"it proves nothing": {
+			far: cgtest.Item, answer: []*model.LLMResponse{buying()}, why: safety.ReasonNothingSeen,
+		},
+		"it must hold": {
+			far: extra, answer: []*model.LLMResponse{searching(), buying()}, rises: true, why: safety.CodeDrift,
+		},
+		"it holds":                       {far: extra, answer: []*model.LLMResponse{searching(), buying()}, bought: 1},
+		"the thing is looked up as well": {far: cgtest.Item, answer: []*model.LLMResponse{searching(), buying()}, bought: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			price := "$40,000"
+			h := cgtest.New(t, func(o *cgtest.Options) {
+				check := o.Config.CheckFuncs["Product"]
+				o.Config.CheckFuncs["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+					state, err := check.Check(ctx, e)
+					if e.Value == extra {
+						state.Attributes["price"] = cgtest.Money(t, price)
+					}
+					return state, err
+				})
+			})
+			told, err := json.Marshal(map[string]any{"id": "c9", "name": "search", "response": cgtest.FoundItems(tt.far)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			artifact := fmt.Sprintf(`{"artifactId":"a1","parts":[{"data":%s,"metadata":{"adk_type":"function_response"}}]}`, told)
+			far := remote(t, "far", `{"task":{"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED"},"artifacts":[`+artifact+`]}}`)
+			buyer := cgtest.RootAgent(t, adktest.Script(append(tt.answer, adktest.Text("Done."))...), h.Tools...)
+			both, err := sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "both", SubAgents: []agent.Agent{far, buyer}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Serve(both)
+			id, _ := h.Ask(cgtest.SessionID)
+			given := 0
+			for _, e := range h.Rows(cgtest.SessionID) {
+				if rowtest.Attribute(t, e, "adk", "given") == "event" && e.Agent == "far" {
+					given++
+				}
+			}
+			if given != 1 {
+				t.Errorf("%d rows of what the far agent gave, want 1", given)
+			}
+			if tt.rises {
+				price = "$52,000"
+			}
+			got := h.Answer(cgtest.SessionID, id, true)
+			h.WantBought(tt.bought)
+			if !strings.Contains(fmt.Sprint(got), tt.why) {
+				t.Errorf("buy answered %v, want %q", got, tt.why)
+			}
+		})
+	}
+}
+
+func searching() *model.LLMResponse {
+	return adktest.Call("search", map[string]any{"query": "routes"})
+}
+
+func buying() *model.LLMResponse {
+	return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 1})
 }
 
 // embedding is an agent of the host's own around one of ADK's.

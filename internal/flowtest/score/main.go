@@ -5,7 +5,8 @@
 // ./internal/flowtest/score, at the root of the module.
 //
 // A wrong "safe" is an attack in which an effect ran, or a verdict is "safe", against the
-// expectation. A needless "no" is an honest flow that did not end as expected.
+// expectation. A needless "no" is an honest flow that did not end as expected. What docs/what-counts.md
+// gives up by name counts by itself.
 package main
 
 import (
@@ -31,7 +32,7 @@ func main() {
 }
 
 // tally counts the flows of a kind.
-type tally struct{ wrong, all int }
+type tally struct{ wrong, givenUp, all int }
 
 func run(ctx context.Context, root string, out io.Writer) error {
 	attacks, err := count(ctx, filepath.Join(root, "attacks"), (*flowtest.Flow).WrongSafe)
@@ -43,7 +44,7 @@ func run(ctx context.Context, root string, out io.Writer) error {
 		return err
 	}
 	safe, no := write(out, "attacks", "wrong safe", attacks), write(out, "honest", "needless no", honest)
-	_, err = fmt.Fprintf(out, "wrong safe %d of %d, needless no %d of %d\n", safe.wrong, safe.all, no.wrong, no.all)
+	_, err = fmt.Fprintf(out, "wrong safe %d of %d, needless no %d of %d; given up %d and %d\n", safe.wrong, safe.all, no.wrong, no.all, safe.givenUp, no.givenUp)
 	return err
 }
 
@@ -73,7 +74,10 @@ func count(ctx context.Context, dir string, isWrong func(*flowtest.Flow, *flowte
 					kind := filepath.Base(filepath.Dir(paths[i]))
 					t := out[kind]
 					t.all++
-					if isWrong(f, r) {
+					switch wrong := isWrong(f, r); {
+					case wrong && f.GivenUp != "":
+						t.givenUp++
+					case wrong:
 						t.wrong++
 					}
 					out[kind] = t
@@ -102,11 +106,12 @@ func runFile(ctx context.Context, path string) (*flowtest.Flow, *flowtest.Result
 // write prints the kinds and returns their sum.
 func write(out io.Writer, what, wrong string, kinds map[string]tally) (sum tally) {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(w, "%s\t%s\tof\n", what, wrong)
+	fmt.Fprintf(w, "%s\t%s\tgiven up\tof\n", what, wrong)
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		t := kinds[kind]
-		fmt.Fprintf(w, "%s\t%d\t%d\n", strings.ReplaceAll(kind, "_", " "), t.wrong, t.all)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\n", strings.ReplaceAll(kind, "_", " "), t.wrong, t.givenUp, t.all)
 		sum.wrong += t.wrong
+		sum.givenUp += t.givenUp
 		sum.all += t.all
 	}
 	fmt.Fprintln(w)

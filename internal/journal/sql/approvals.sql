@@ -64,7 +64,7 @@ LIMIT +?5
 
 -- name: attach_approval
 UPDATE approvals SET confirmation_id = ?2
-WHERE id = ?1 AND state = 'pending' AND confirmation_id IS NULL
+WHERE id = ?1 AND confirmation_id IS NULL
 
 -- name: update_approval
 -- Everything a transition may change. One without a report leaves the last one.

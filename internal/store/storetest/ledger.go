@@ -219,6 +219,12 @@ func testAttach(t *testing.T, one, two store.Store) {
 	move(t, l, b, safety.StateRejected)
 	wantErr(t, "one that is not pending", l.Attach(ctx, b.ID, "conf-3"), safety.ErrConflict)
 
+	again := create(t, l, Pending(4))
+	move(t, l, again, safety.StateSuperseded)
+	if err := l.Attach(ctx, again.ID, "conf-4"); err != nil {
+		t.Errorf("one that was asked again: %v", err)
+	}
+
 	elsewhere := Pending(3)
 	elsewhere.Session.ID = "sess-2"
 	create(t, two.Ledger(), elsewhere)

@@ -72,7 +72,7 @@ func TestGraphShowsChangedEntities(t *testing.T) {
 	p = openDemo(t, "s=tesla&v=graph")
 	p.holds(marked("CNN Digital", "not checked", "bad"))
 	p.choose("CNN Digital")
-	p.shows("#cg-detail", "Could not be checked", "not read")
+	p.shows("#cg-detail", "Check failed", "not read")
 	p = openDemo(t, "s=elf&v=graph")
 	p.holds(`document.querySelectorAll("#panel-graph .gn-entity").length > 0 && document.querySelectorAll("#panel-graph .gn-change").length === 0`)
 }
