@@ -276,6 +276,12 @@ func TestConsents(t *testing.T) {
 		t.Errorf("hint %q, shown %v", got, b.approval.Shown()["approvers"])
 	}
 	b.says("eva", safety.Answer{Confirmed: true})
+	if out := b.says("eva", safety.Answer{Confirmed: true}); out.Detail != "eva approved already: eva approved; 1 of 3 people have" {
+		t.Errorf("eva once more: %q", out.Detail)
+	}
+	if out := b.says("bob", safety.Answer{Confirmed: true}); !strings.HasPrefix(out.Detail, "bob asked: whoever asks for an approval may not give it") {
+		t.Errorf("who asked: %q", out.Detail)
+	}
 	b.clock.Add(time.Minute)
 	out := b.says("tom", safety.Answer{Confirmed: true})
 	if out.Detail != "eva, tom approved; 2 of 3 people have" || out.Approval.Approver != "" || !out.Approval.DecidedAt.IsZero() || out.Approval.Missing() != 1 {

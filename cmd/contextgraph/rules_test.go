@@ -75,7 +75,7 @@ func TestRules(t *testing.T) {
 
 // TestDraftLeavesOut: a draft names the tools that it has no rule for.
 func TestDraftLeavesOut(t *testing.T) {
-	h := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) {
+	h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked, func(o *cgtest.Options) {
 		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 			return map[string]any{"sunny": true}, nil
 		}

@@ -68,11 +68,11 @@ func verdicts(t *testing.T, journal string, yaml []byte) map[string]string {
 	return out
 }
 
-// The demo is recorded without rules and checkers. The draft from that record, with five edits, gives the verdicts of
-// the demo's own configuration.
+// The demo is recorded without rules and checkers, and nobody looks at its requests before a person is asked. The draft
+// from that record, with five edits, gives the verdicts of the demo's own configuration.
 func TestDraftFromRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), journalName)
-	verdicts(t, path, []byte("{}"))
+	verdicts(t, path, []byte("guard: {check_before_asking: false}"))
 	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		t.Fatal(err)
