@@ -91,13 +91,14 @@ func TestHostileInbox(t *testing.T) {
 		for i, s := range corpus {
 			items = append(items, m{
 				"session": m{"app": s, "user": s, "id": s}, "title": s, "approval_id": s, "confirmation_id": s, "tool": s, "action": s, "kind": []string{"confirmation", s}[i%2], "agent": s, "status": "pending",
-				"enforced": i%3 == 0, "requested_at": "2026-01-01T00:00:00Z", "expires_at": s, "known": []string{"drift", "", s}[i%3], "known_at": s, "findings": []map[string]any{{"text": s, "effect": s, "reason": s}}, "can": []string{s}, "hopeless": s, "approvers": 2, "consents": []string{s}, "warnings": []string{s},
+				"enforced": i%3 == 0, "requested_at": "2026-01-01T00:00:00Z", "expires_at": s, "known": []string{"drift", "", s}[i%3], "known_at": s, "findings": []map[string]any{{"text": s, "effect": s, "reason": s}}, "can": []string{s}, "hopeless": []string{"", s}[i%2], "approvers": 2, "consents": []string{s}, "warnings": []string{s},
 			})
 		}
 		data["inbox"] = items
 	})
 	p := open(t, at)
 	p.wait(`document.querySelectorAll("#panel-inbox .in-item").length === ` + fmt.Sprint(len(corpus)))
+	eval[bool](p, `(document.querySelector(".in-rest").open = true)`)
 	p.shows("#panel-inbox", "<script>window.__xss=1;alert(1)</script>")
 	p.key("j", "j")
 	p.size(390, 844)

@@ -169,10 +169,11 @@ function typeLook(type) {
   const first = letters[0] || "?";
   const tags = [...letters.slice(1).map((x) => first + x), first, ...Array.from({ length: 99 }, (_, i) => first + i)];
   const tag = tags.map(capital).find((t) => !taken.has(t)) || "?";
-  const others = [...typeLooks.keys()].filter((t) => !KNOWN_TYPES.includes(t)).length;
-  const free = KNOWN_TYPES.length + (others % (TYPE_COLOURS - KNOWN_TYPES.length));
+  const used = new Set([...typeLooks.values()].map((t) => t.cls));
+  const colours = Array.from({ length: TYPE_COLOURS }, (_, i) => "t-" + ((i + KNOWN_TYPES.length) % TYPE_COLOURS));
+  const free = colours.find((c) => !used.has(c)) || "t-" + (typeLooks.size % TYPE_COLOURS);
   const at = KNOWN_TYPES.indexOf(low);
-  const look = { name: String(type), cls: "t-" + (at < 0 ? free : at), tag };
+  const look = { name: String(type), cls: at < 0 ? free : "t-" + at, tag };
   typeLooks.set(low, look);
   return look;
 }

@@ -207,7 +207,7 @@ function showHelp(app) {
       h("section", {}, h("h3", {}, "Keys"), plainTable(keys.map(([k, t]) => [k.split("  ").map((x) => [h("kbd", {}, x), " "]), t]))),
       h("section", {}, h("h3", {}, "Where an approval stands"), h("ul", "legend", Object.keys(STATUSES).filter((s) => s !== "none").map((s) => h("li", {}, chip(s), h("span", {}, wordOf("status", s).says))))),
       h("section", {}, h("h3", {}, "Steps"), h("ul", "legend cols", Object.entries(CLASSES).map(([k, c]) => h("li", {}, h("span", { class: "kind " + kindClass(k) }, icon(c.icon), c.label))))),
-      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", [...typeLooks.values()].map((t) => h("li", {}, h("span", { class: "kind entity " + t.cls }, typeMark(t.name), t.name)))), h("p", "muted", typeLooks.size === 0 ? "This page has met none." : "Each type has two letters of its own. Product, Targeting, Budget and Campaign have their colours; others have one in the order in which the page met them. After " + (TYPE_COLOURS - KNOWN_TYPES.length) + " of these the colours come again.")),
+      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", [...typeLooks.values()].map((t) => h("li", {}, h("span", { class: "kind entity " + t.cls }, typeMark(t.name), t.name)))), h("p", "muted", typeLooks.size === 0 ? "This page has met none." : "Each type has two letters of its own. Product, Targeting, Budget and Campaign have their colours; others have one in the order in which the page met them. After " + TYPE_COLOURS + " types the colours come again.")),
     ),
     h("p", "muted", "contextgraph " + (app.page.version || "") + (app.page.note ? " · " + app.page.note : "")),
   );
