@@ -47,8 +47,8 @@ func TestCard(t *testing.T) {
 	p.holds(`(() => { const t = document.querySelector("#panel-approvals .card").innerText; const at = ["provision_campaign was to run once", "Seen → now", "Why: where it was learned", "Arguments", "Checks", "History in the ledger", "Fingerprint, digest and ids"].map((x) => t.indexOf(x)); return at.every((x, i) => x >= 0 && (i === 0 || x > at[i - 1])); })()`)
 	p.holds(`!document.querySelector(".ap-ids").open && __t.all("#panel-approvals .json .j-leaf").length > 5`)
 	p.holds(`!/Status\s+OK/.test(document.querySelector("#panel-approvals").innerText)`)
-	p.click(card + " .checks summary")
-	p.shows(card+" .checks", "when it was answered", "2 stale of 5", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
+	p.click(card+" .checks summary", "when it was answered")
+	p.shows(card+" .checks", "before anybody was asked", "when it was answered", "2 stale of 5", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
 	p.click(card + " .ap-ids summary")
 	p.shows(card+" .ap-ids", "Fingerprint of what was seen", "Digest of the arguments", "Policy version", "Confirmation")
 	p.click(card+" .whys button", "query_ad_inventory")
@@ -64,7 +64,7 @@ func TestCard(t *testing.T) {
 	p = openDemo(t, "s=elf")
 	p.shows(card, "Executed", "0 of 7 changed", "unchanged", "right before the call", "GAM-2026-ELF-001", "History in the ledger")
 	p.shows(card+" .passed", "asked", "said yes, and it was taken", "Checked right before the call: nothing has changed", "ran without an error")
-	p.holds(`__t.all("#panel-approvals .checks > li").length === 2 && __t.all("#panel-approvals .checks summary .tone-good").length === 2`)
+	p.holds(`__t.all("#panel-approvals .checks > li").length === 3 && __t.all("#panel-approvals .checks summary .tone-good").length === 3`)
 	p.holds(`document.querySelectorAll("#panel-approvals .decide button").length === 0`)
 }
 

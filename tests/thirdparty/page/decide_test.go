@@ -205,7 +205,7 @@ func TestCheckNow(t *testing.T) {
 	p.shows(card+" .v-changed", "available is now unavailable", "$40,000 is now $52,000 +30 %")
 	p.shows(card+" .rail-check", "Drift", "checked just now", "An approval now would be blocked for good", "Targeting: only the agent can check it", "The gate checks again when you answer", "Check again")
 	p.holds(`document.activeElement.classList.contains("check-now") && __t.text(".session-head").includes("Pending") && document.querySelectorAll(".decide-buttons button").length === 3`)
-	p.shows("#cg-announce", "Drift. The world changed since it was seen.")
+	p.shows("#cg-announce", "Drift. The world changed since it was seen")
 	// A yes cannot work: it is not the first choice, and says why, also where it is confirmed.
 	p.wait(`__t.text(".decide").includes("a yes now would block it for good")`)
 	p.holds(`document.querySelectorAll(".decide-buttons .primary").length === 0 && !__t.text(".decide").includes("→")`)

@@ -64,7 +64,7 @@ func TestSessionsAreSearchedAndFiltered(t *testing.T) {
 func TestGraph(t *testing.T) {
 	p := openDemo(t, "s=nike&v=graph")
 	p.shows("#panel-graph .gv-legend", "User 2", "Agent 4", "Tool 7", "Human in the loop 1", "Budget 1", "Product 3", "Targeting 1", "informs", "resumes", "contains", "evaluated", "named")
-	p.holds(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity) circle.gn-shape").length === 22 && document.querySelectorAll("#panel-graph .gn-entity rect.gn-shape").length === 5`)
+	p.holds(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity) circle.gn-shape").length === 23 && document.querySelectorAll("#panel-graph .gn-entity rect.gn-shape").length === 5`)
 	p.holds(`document.querySelectorAll("#panel-graph .ge-evaluated").length > 0`)
 	// The call names three products before it asks and after the answer. Two of them had changed: its
 	// refusal shows them.
@@ -106,11 +106,11 @@ func TestGraph(t *testing.T) {
 	p.wait(`document.querySelectorAll("#panel-graph .gn.k-model").length === 7`)
 
 	p.click("#panel-graph .seg button", "Aggregated")
-	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length < 22 && document.querySelector("#panel-graph .gn-count")`)
+	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length < 23 && document.querySelector("#panel-graph .gn-count")`)
 	p.click("#panel-graph .seg button", "↓")
 	p.wait(`document.querySelector("#panel-graph .seg button[title='Top to bottom']").getAttribute("aria-pressed") === "true"`)
 	p.click("#panel-graph .seg button", "Expanded")
-	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length === 22`)
+	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length === 23`)
 	p.click("#panel-graph .gv-bar > button", "As table")
 	p.shows("#panel-graph .gv-tablebox", "query_ad_inventory", "Strava Sponsored Routes")
 }

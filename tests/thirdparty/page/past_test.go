@@ -4,6 +4,7 @@
 package page_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,10 +81,13 @@ func (d *past) Record(ctx context.Context, s record.Session) (inspect.Record, er
 	return r, nil
 }
 
-// cut leaves out what came after the request.
+// cut leaves out what came after the request, and the check before it.
 func cut(r *inspect.Record) {
 	run := r.Rows[0].RunID
-	r.Rows = slices.DeleteFunc(r.Rows, func(e record.Event) bool { return e.RunID != run })
+	r.Rows = slices.DeleteFunc(r.Rows, func(e record.Event) bool { return e.RunID != run || e.EventType == record.WorldChangeCheck })
+	for i := range r.Rows {
+		r.Rows[i].RunSeq = int64(i + 1) // the check before anybody was asked is no gap
+	}
 	r.Fold = graphsync.Fold(r.Fold.Extractor(), r.Rows)
 	for i := range r.Approvals {
 		a := &r.Approvals[i]
@@ -125,7 +129,7 @@ func (d *past) Check(ctx context.Context, s record.Session, _ string) ([]byte, m
 		return nil, nil, err
 	}
 	for _, e := range r.Rows {
-		if e.EventType == record.WorldChangeCheck {
+		if e.EventType == record.WorldChangeCheck && bytes.Contains(e.Attributes, []byte(`"stage":"answer"`)) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			var report map[string]any

@@ -4,6 +4,7 @@
 package page_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ var requestStates = []struct {
 		a.State = safety.StateExecuting
 		h := r.History[a.ID]
 		r.History[a.ID] = h[:len(h)-1]
-		i := slices.IndexFunc(r.Rows, func(e record.Event) bool { return e.EventType == record.WorldChangeCheck })
+		i := slices.IndexFunc(r.Rows, func(e record.Event) bool { return bytes.Contains(e.Attributes, []byte(`"stage":"answer"`)) })
 		i += slices.IndexFunc(r.Rows[i:], func(e record.Event) bool { return e.EventType == record.ToolStarting })
 		r.Rows = r.Rows[:i+1]
 		r.Fold = graphsync.Fold(r.Fold.Extractor(), r.Rows)

@@ -109,12 +109,12 @@ class Desk {
 
 const CHECK_NOTE = "A check here permits nothing. The gate checks again when you answer, and once more right before it runs.";
 
-/** findingBody says what “check now” found. @param {Rechecked & {at: string}} f */
-function findingBody(f) {
+/** findingBody says what “check now” found. @param {Rechecked & {at: string}} f @param {Approval} a */
+function findingBody(f, a) {
   const needs = Object.entries(f.needs_agent);
   return [
     h("p", "finding-head", mark(statusInfo(f.verdict)), " ", h("span", "muted", "checked ", agoEl(f.at))),
-    h("p", {}, f.explanation),
+    h("p", {}, pointed(f.explanation, a)),
     needs.length > 0 && h("ul", "needs", needs.map(([type, why]) => h("li", {}, icon("info"), h("span", {}, h("strong", {}, type), ": only the agent can check it",
       why && why !== "needs_agent" && " (" + why + ")", ". It is checked there when you answer.")))),
   ];
@@ -145,7 +145,7 @@ class CheckBox {
     this.root.hidden = !this.app.page.checks || !a.id || a.kind !== "confirmation" || !waits(a.status);
     this.button.setAttribute("aria-disabled", String(busy));
     replace(this.button, checkLabel(busy, !!f));
-    let out = error ? h("p", "bad-text", icon("error"), "It could not be checked: " + error) : f && findingBody(f);
+    let out = error ? h("p", "bad-text", icon("error"), "It could not be checked: " + error) : f && findingBody(f, a);
     if (!out && !busy) out = h("p", "muted", "Compares what it rests on with the world at this moment.");
     replace(this.out, out, h("p", "muted small", CHECK_NOTE));
   }
