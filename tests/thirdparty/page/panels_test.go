@@ -208,7 +208,7 @@ func TestThoughts(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	p := openDemo(t, "s=nike&v=timeline")
 	const v = "#panel-timeline"
-	p.shows(v, "22 spans", "critical path", "error", "Turn 1", "Turn 2", "query_ad_inventory", "provision_campaign", "media_planner")
+	p.shows(v, "23 spans", "critical path", "error", "Turn 1", "Turn 2", "query_ad_inventory", "provision_campaign", "media_planner")
 	p.holds(`document.querySelectorAll("#panel-timeline .tl-row .tl-crit").length > 2 && document.querySelectorAll("#panel-timeline .tl-row .tl-bad").length === 1`)
 	p.holds(`[...document.querySelectorAll("#panel-timeline .tl-row")].some((r) => /error .*changed/.test(r.getAttribute("aria-label")))`)
 	rows := `document.querySelectorAll("#panel-timeline .tl-row").length`
