@@ -34,16 +34,22 @@ if err != nil {
 }
 defer cg.Close(context.WithoutCancel(ctx))
 session := record.Session{App: %s, User: %s, ID: %s}`, q(n.Config), q(s.Session.App), q(s.Session.User), q(s.Session.ID))},
-		{"Read the graph: spans, what caused what, and the entities they evaluated", fmt.Sprintf(`graph, err := cg.Graph(ctx, session)
+		{"Extract the entities", fmt.Sprintf(`graph, err := cg.Graph(ctx, session)
 if err != nil {
 	return err
 }
-for _, node := range graph.Nodes() { // %s
-	fmt.Println(node.Kind, node.Name, node.Status, node.LatencyMS)
-}
 for _, e := range graph.Canonical() { // %s
 	fmt.Println(e.Type, e.Value, e.Confidence, e.Attributes)
-}`, count(len(s.Spans), "span"), count(len(s.Entities), "entity"))},
+}`, count(len(s.Entities), "entity"))},
+		{"Link them to the steps that showed them", `for _, e := range graph.Entities() {
+	fmt.Println(e.TechNode, e.Type, e.Value, e.ArtifactURI)
+}`},
+		{"Create the graph: what caused what", fmt.Sprintf(`for _, e := range graph.Edges() { // %s
+	fmt.Println(e.From, e.Kind, e.To)
+}`, count(len(s.Edges), "edge"))},
+		{"Trace the session", fmt.Sprintf(`for _, event := range graph.Trace().Timeline { // %s
+	fmt.Println(event.EventType, event.Agent, event.Status)
+}`, count(len(s.Rows), "row"))},
 	}
 	if len(s.Approvals) > 0 {
 		steps = append(steps, approvalSteps(s)...)
@@ -58,7 +64,7 @@ for _, e := range graph.Canonical() { // %s
 func approvalSteps(s *inspect.Session) []CodeStep {
 	last := s.Approvals[len(s.Approvals)-1]
 	steps := []CodeStep{
-		{"Ask why", fmt.Sprintf(`reasons, err := cg.Why(ctx, session) // what the request to run %s rests on
+		{"Explain the decision", fmt.Sprintf(`reasons, err := cg.Why(ctx, session) // what the request to run %s rests on
 if err != nil {
 	return err
 }
@@ -68,7 +74,7 @@ for _, r := range reasons {
 		fmt.Println("  ", step.Node.Agent, step.Node.Name, step.Edge)
 	}
 }`, comment(last.Tool))},
-		{"Check the world now", `report, err := cg.Check(ctx, session)
+		{"Check whether the world has changed", `report, err := cg.Check(ctx, session)
 if err != nil {
 	return err
 }

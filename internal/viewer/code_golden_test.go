@@ -25,19 +25,31 @@ func showSession(ctx context.Context) error {
 	defer cg.Close(context.WithoutCancel(ctx))
 	session := record.Session{App: "shop", User: "alice", ID: "s-1"}
 
-	// Read the graph: spans, what caused what, and the entities they evaluated.
+	// Extract the entities.
 	graph, err := cg.Graph(ctx, session)
 	if err != nil {
 		return err
-	}
-	for _, node := range graph.Nodes() { // 3 spans
-		fmt.Println(node.Kind, node.Name, node.Status, node.LatencyMS)
 	}
 	for _, e := range graph.Canonical() { // 0 entities
 		fmt.Println(e.Type, e.Value, e.Confidence, e.Attributes)
 	}
 
-	// Ask why.
+	// Link them to the steps that showed them.
+	for _, e := range graph.Entities() {
+		fmt.Println(e.TechNode, e.Type, e.Value, e.ArtifactURI)
+	}
+
+	// Create the graph: what caused what.
+	for _, e := range graph.Edges() { // 2 edges
+		fmt.Println(e.From, e.Kind, e.To)
+	}
+
+	// Trace the session.
+	for _, event := range graph.Trace().Timeline { // 3 rows
+		fmt.Println(event.EventType, event.Agent, event.Status)
+	}
+
+	// Explain the decision.
 	reasons, err := cg.Why(ctx, session) // what the request to run buy rests on
 	if err != nil {
 		return err
@@ -49,7 +61,7 @@ func showSession(ctx context.Context) error {
 		}
 	}
 
-	// Check the world now.
+	// Check whether the world has changed.
 	report, err := cg.Check(ctx, session)
 	if err != nil {
 		return err

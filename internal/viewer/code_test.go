@@ -71,8 +71,8 @@ func TestCode(t *testing.T) {
 		t.Errorf("-%s +code:\n%s", codeFile, diff)
 	}
 
-	if n := len(viewer.Code(session(t, shop, asked(shop)[:2]), viewer.CodeNames{})); n != 2 {
-		t.Errorf("%d steps for a session that asked for nothing and no dataset, want 2", n)
+	if n := len(viewer.Code(session(t, shop, asked(shop)[:2]), viewer.CodeNames{})); n != 5 {
+		t.Errorf("%d steps for a session that asked for nothing and no dataset, want 5", n)
 	}
 }
 

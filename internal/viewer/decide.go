@@ -98,7 +98,7 @@ func (h *handler) mayOverride(s *inspect.Session) {
 		return
 	}
 	for i := range s.Approvals {
-		if a := &s.Approvals[i]; a.Overridable() {
+		if a := &s.Approvals[i]; slices.Contains(a.Can, inspect.CanOverride) {
 			a.MayOverride = h.Overriders(a.Tool)
 		}
 	}

@@ -4,13 +4,14 @@
 package viewer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
 // format is the version of the data that the page reads.
-const format = 2
+const format = 3
 
 // Document is what one page shows.
 type Document struct {
@@ -59,7 +60,9 @@ type data struct {
 	Complete  bool              `json:"complete"`
 	Note      string            `json:"note"`
 	List      []inspect.Summary `json:"list"`
-	Sessions  []packed          `json:"sessions"`
+	Sessions  []shown           `json:"sessions"`
+	// Words are [inspect.Words].
+	Words map[string]map[string]inspect.Word `json:"words"`
 	// Inbox has the open requests of the sessions on the page.
 	Inbox   []inspect.Item `json:"inbox"`
 	Queries []Query        `json:"queries"`
@@ -68,4 +71,36 @@ type data struct {
 	Decisions bool                  `json:"decisions"`
 	Checks    bool                  `json:"checks"`
 	Version   string                `json:"version"`
+}
+
+// shown is a session as the page gets it.
+type shown struct {
+	*inspect.Session
+	Thoughts inspect.Thoughts `json:"thoughts"`
+	Rows     []inspect.Row    `json:"rows"`
+	// Gists have what the views need of the payloads of the rows before they are there.
+	Gists []gist `json:"gists"`
+}
+
+// whole is a session with its payloads. A thought is without the text of a call, and of what came of it:
+// its row has them.
+func whole(s *inspect.Session) shown {
+	out := shown{s, s.Thoughts, s.Rows, gistsOf(s.Rows)}
+	out.Thoughts.Nodes = slices.Clone(s.Thoughts.Nodes)
+	for i := range out.Thoughts.Nodes {
+		if n := &out.Thoughts.Nodes[i]; n.Row >= 0 && n.Row < len(s.Rows) && n.Detail == called(&s.Rows[n.Row]) {
+			n.Detail = ""
+		}
+	}
+	return out
+}
+
+// withoutPayloads is a session whose payloads the page asks for when somebody opens a row.
+func withoutPayloads(s *inspect.Session) shown {
+	rows := slices.Clone(s.Rows)
+	for i := range rows {
+		r := &rows[i]
+		r.Content, r.ContentParts, r.Attributes = nil, nil, nil
+	}
+	return shown{s, s.Thoughts, rows, gistsOf(s.Rows)}
 }

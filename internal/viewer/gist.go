@@ -11,11 +11,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-const (
-	// maxSaid is how many characters of a message the graph shows, maxLabel those of a thought's label.
-	maxSaid  = 120
-	maxLabel = 80
-)
+// maxSaid is how many characters of a message the graph shows.
+const maxSaid = 120
 
 // gist is what the views need of the payload of a row before anybody opens it.
 type gist struct {
@@ -96,9 +93,6 @@ func messages(content json.RawMessage) []json.RawMessage {
 // called is the text of the call that a row begins, or of what came of it: JSON in one line.
 func called(r *inspect.Row) string {
 	name := map[string]string{record.ToolStarting: "args", record.ToolCompleted: "result"}[r.EventType]
-	if name == "" {
-		return ""
-	}
 	var b bytes.Buffer
 	if json.Compact(&b, field(r.Content, name)) != nil {
 		return ""

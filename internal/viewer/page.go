@@ -36,10 +36,10 @@ func Write(w io.Writer, d Document) error {
 func dataOf(d Document) data {
 	content := data{
 		Format: format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
-		Sessions: make([]packed, len(d.Sessions)), Inbox: inspect.Inbox(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
+		Sessions: make([]shown, len(d.Sessions)), Inbox: inspect.Inbox(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version, Words: inspect.Words,
 	}
 	for i, s := range d.Sessions {
-		content.List[i], content.Sessions[i] = s.Summary, pack(s, true)
+		content.List[i], content.Sessions[i] = s.Summary, whole(s)
 		content.Code[s.Session.App+"/"+s.Session.User+"/"+s.Session.ID] = Code(s, d.Names)
 	}
 	return content
@@ -85,7 +85,7 @@ func load() (loaded, error) {
 		return p, fmt.Errorf("the shell of the page: %w", err)
 	}
 	p.style = "\n" + shrink(read("app.css")) + shrink(read("views.css")) + shrink(read("card.css")) + shrink(read("media.css")) + shrink(read("graph.css"))
-	files, err := fs.Glob(assets, "assets/js/*.js") // sorted by name, which is their order
+	files, err := fs.Glob(assets, "assets/js/*.js") // each may stand before each other: only main.js runs, and after all of them
 	if err != nil {
 		return p, err
 	}

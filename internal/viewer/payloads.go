@@ -108,20 +108,14 @@ func (h *handler) payloads(w http.ResponseWriter, r *http.Request) {
 		}
 		rows = seen.Rows
 	}
-	type row struct {
-		Event   string  `json:"event_id"`
-		Payload payload `json:"payload,omitempty"`
-	}
-	out, size := []row{}, 0
+	out, size := []inspect.Row{}, 0
 	for i := from; i < min(to, len(rows)); i++ {
 		if size += rowBytes(&rows[i]); size > maxAnswer && len(out) > 0 {
 			break
 		}
-		out = append(out, row{rows[i].EventID, payloadOf(&rows[i])})
+		out = append(out, rows[i])
 	}
-	replyLong(w, r, struct {
-		Rows []row `json:"rows"`
-	}{out})
+	replyLong(w, r, map[string]any{"rows": out})
 }
 
 // places reads from and to: 0 <= from < to.

@@ -50,22 +50,23 @@ func payloadsOf(t *testing.T, answer string) (ids []string, payloads []string) {
 	t.Helper()
 	var got struct {
 		Rows []struct {
-			Event   string `json:"event_id"`
-			Payload json.RawMessage
+			Event      string `json:"event_id"`
+			Content    json.RawMessage
+			Attributes json.RawMessage
 		}
 	}
 	if err := json.Unmarshal([]byte(answer), &got); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range got.Rows {
-		ids, payloads = append(ids, r.Event), append(payloads, string(r.Payload))
+		ids, payloads = append(ids, r.Event), append(payloads, fmt.Sprintf("[%s,%s]", r.Content, r.Attributes))
 	}
 	return ids, payloads
 }
 
 func TestServeSendsPayloadsOnDemand(t *testing.T) {
 	s := serve(t, viewer.Options{Source: &source{rows: asked(shop)}})
-	if _, body := get(t, s, "/api/session?"+ofShop); strings.Contains(body, "originalFunctionCall") || strings.Contains(body, `"payloads"`) {
+	if _, body := get(t, s, "/api/session?"+ofShop); strings.Contains(body, "originalFunctionCall") || strings.Contains(body, `"content"`) {
 		t.Errorf("the session has payloads: %s", body)
 	}
 	rows := asked(shop)
@@ -75,8 +76,8 @@ func TestServeSendsPayloadsOnDemand(t *testing.T) {
 		t.Errorf("the rows: -want +got:\n%s", diff)
 	}
 	want := []string{
-		fmt.Sprintf("[%s,null,%s]", rows[1].Content, rows[1].Attributes),
-		fmt.Sprintf("[%s,null,%s]", rows[2].Content, rows[2].Attributes),
+		fmt.Sprintf("[%s,%s]", rows[1].Content, rows[1].Attributes),
+		fmt.Sprintf("[%s,%s]", rows[2].Content, rows[2].Attributes),
 	}
 	if diff := cmp.Diff(want, payloads); diff != "" {
 		t.Errorf("the payloads: -want +got:\n%s", diff)

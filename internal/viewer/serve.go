@@ -156,9 +156,9 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 	h.checks.addTo(seen)
 	h.mayOverride(seen)
 	replyLong(w, r, struct {
-		Session packed     `json:"session"`
+		Session shown      `json:"session"`
 		Code    []CodeStep `json:"code"`
-	}{pack(seen, false), Code(seen, h.Names)})
+	}{withoutPayloads(seen), Code(seen, h.Names)})
 }
 
 // query reads the query of the list of sessions.

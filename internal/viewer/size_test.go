@@ -140,7 +140,7 @@ func prose(tb testing.TB) chain {
 }
 
 // maxLong is how large the page of 10,000 spans may be, in bytes, with all its payloads.
-const maxLong = 5_000_000
+const maxLong = 6_700_000
 
 // page is the page of a session.
 func page(tb testing.TB, session inspect.Record) []byte {

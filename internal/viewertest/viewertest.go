@@ -6,9 +6,13 @@ package viewertest
 
 import (
 	"compress/gzip"
-	"encoding/ascii85"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,13 +28,30 @@ func Read(page string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	digits := strings.NewReplacer("v", "<", "w", ">", "x", "&").Replace(text)
-	zip, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(digits)))
+	zip, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(zip)
+	data, err := io.ReadAll(zip)
+	if err != nil {
+		return nil, err
+	}
+	list, rest, _ := strings.Cut(string(data), "\n")
+	var texts []json.RawMessage
+	if err := json.Unmarshal([]byte(list), &texts); err != nil {
+		return nil, err
+	}
+	return shared.ReplaceAllFunc([]byte(rest), func(ref []byte) []byte {
+		n, err := strconv.Atoi(string(ref[3 : len(ref)-1]))
+		if err != nil {
+			panic(err) // they are digits
+		}
+		return append([]byte{ref[0]}, texts[n]...)
+	}), nil
 }
+
+// shared is what stands in the place of a text that comes more than once, with the sign before it.
+var shared = regexp.MustCompile(`[\[{,:]"~\d+"`)
 
 // Data is Read for a test, which fails where there is none.
 func Data(tb testing.TB, page string) []byte {
@@ -47,13 +68,13 @@ func WithData(tb testing.TB, page string, data []byte) string {
 	tb.Helper()
 	head, _, tail, missing := cut(page)
 	var text strings.Builder
-	digits := ascii85.NewEncoder(&text)
+	digits := base64.NewEncoder(base64.StdEncoding, &text)
 	zip := gzip.NewWriter(digits)
-	_, err := zip.Write(data)
+	_, err := fmt.Fprintf(zip, "[]\n%s", data)
 	if err := errors.Join(missing, err, zip.Close(), digits.Close()); err != nil {
 		tb.Fatal(err)
 	}
-	return head + strings.NewReplacer("<", "v", ">", "w", "&", "x").Replace(text.String()) + tail
+	return head + text.String() + tail
 }
 
 // cut returns the data of a page as it stands there, with the page around it.

@@ -42,13 +42,13 @@ func TestCard(t *testing.T) {
 	p.shows(card+" .whys", "from", "query_ad_inventory", "allocate_media_budget", "media_planner")
 	p.holds(`document.querySelectorAll("#panel-approvals .whys > li").length === 3`)
 	p.shows(card, "nike-running", "It did not run.", "Athletes 18-35")
-	p.shows(card+" .rail-people", "May approve", "Whoever may answer as buyer-agent", "0 of 1", "not authenticated: may be whoever approves")
+	p.shows(card+" .rail-people", "May approve", "Whoever may answer as buyer-agent", "0 of 1", "not authenticated")
 	// The order of what a person has to know.
 	p.holds(`(() => { const t = document.querySelector("#panel-approvals .card").innerText; const at = ["provision_campaign was to run once", "Seen → now", "Why: where it was learned", "Arguments", "Checks", "History in the ledger", "Fingerprint, digest and ids"].map((x) => t.indexOf(x)); return at.every((x, i) => x >= 0 && (i === 0 || x > at[i - 1])); })()`)
 	p.holds(`!document.querySelector(".ap-ids").open && __t.all("#panel-approvals .json .j-leaf").length > 5`)
 	p.holds(`!/Status\s+OK/.test(document.querySelector("#panel-approvals").innerText)`)
-	p.click(card + " .checks summary")
-	p.shows(card+" .checks", "when it was answered", "2 stale of 5", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
+	p.click(card+" .checks summary", "when it was answered")
+	p.shows(card+" .checks", "before anybody was asked", "when it was answered", "2 stale of 5", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
 	p.click(card + " .ap-ids summary")
 	p.shows(card+" .ap-ids", "Fingerprint of what was seen", "Digest of the arguments", "Policy version", "Confirmation")
 	p.click(card+" .whys button", "query_ad_inventory")
@@ -56,15 +56,15 @@ func TestCard(t *testing.T) {
 	p.shows("#cg-detail", "query_ad_inventory")
 
 	p = openDemo(t, "s=tesla")
-	p.shows(card, "Check failed", "Blocked, because it could not be shown that the world is unchanged.", "A failed check is not a changed world", "The approval stays open", "503 Service Unavailable",
-		"Its source is away: there is no connection, or the server has an error.", "check failed", "It did not run.", "This page is a file and can only be read")
+	p.shows(card, "Check failed", "Blocked: its check failed.", "That does not mean that anything has changed", "The request stays open", "503 Service Unavailable",
+		"Its source is down", "Product CNN Digital: its source is down", "It did not run.", "This page is a file and can only be read")
 	p.holds(`document.querySelector("#panel-approvals .countdown").textContent.startsWith("expires in")`)
 	p.shows("#tab-approvals", "1 open")
 
 	p = openDemo(t, "s=elf")
-	p.shows(card, "Executed", "0 of 7 changed", "unchanged", "right before it would run", "GAM-2026-ELF-001", "History in the ledger")
-	p.shows(card+" .passed", "asked", "said yes, and it was taken", "Checked right before it would run: nothing has changed", "ran without an error")
-	p.holds(`__t.all("#panel-approvals .checks > li").length === 2 && __t.all("#panel-approvals .checks summary .tone-good").length === 2`)
+	p.shows(card, "Executed", "0 of 7 changed", "unchanged", "right before the call", "GAM-2026-ELF-001", "History in the ledger")
+	p.shows(card+" .passed", "asked", "said yes, and it was taken", "Checked right before the call: nothing has changed", "ran without an error")
+	p.holds(`__t.all("#panel-approvals .checks > li").length === 3 && __t.all("#panel-approvals .checks summary .tone-good").length === 3`)
 	p.holds(`document.querySelectorAll("#panel-approvals .decide button").length === 0`)
 }
 

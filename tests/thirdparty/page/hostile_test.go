@@ -181,6 +181,7 @@ func TestHostileTexts(t *testing.T) {
 				s.Problems = append(s.Problems, inspect.Problem{Kind: x.next(), Detail: x.next(), Rows: []int{0}, Count: 1})
 			}
 			p := open(t, pageOf(t, sessions...))
+			p.key("i")
 			p.wait(`document.querySelector("#panel-inbox .in-item")`) // one of them waits for a person
 			for i := start; i <= start; i++ {                         // each of the three ends of the demo once
 				eval[bool](p, fmt.Sprintf(`(document.querySelectorAll("#cg-nav .sessions a")[%d].click(), true)`, i))

@@ -64,7 +64,7 @@ func TestSessionsAreSearchedAndFiltered(t *testing.T) {
 func TestGraph(t *testing.T) {
 	p := openDemo(t, "s=nike&v=graph")
 	p.shows("#panel-graph .gv-legend", "User 2", "Agent 4", "Tool 7", "Human in the loop 1", "Budget 1", "Product 3", "Targeting 1", "informs", "resumes", "contains", "evaluated", "named")
-	p.holds(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity) circle.gn-shape").length === 22 && document.querySelectorAll("#panel-graph .gn-entity rect.gn-shape").length === 5`)
+	p.holds(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity) circle.gn-shape").length === 23 && document.querySelectorAll("#panel-graph .gn-entity rect.gn-shape").length === 5`)
 	p.holds(`document.querySelectorAll("#panel-graph .ge-evaluated").length > 0`)
 	// The call names three products before it asks and after the answer. Two of them had changed: its
 	// refusal shows them.
@@ -106,11 +106,11 @@ func TestGraph(t *testing.T) {
 	p.wait(`document.querySelectorAll("#panel-graph .gn.k-model").length === 7`)
 
 	p.click("#panel-graph .seg button", "Aggregated")
-	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length < 22 && document.querySelector("#panel-graph .gn-count")`)
+	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length < 23 && document.querySelector("#panel-graph .gn-count")`)
 	p.click("#panel-graph .seg button", "↓")
 	p.wait(`document.querySelector("#panel-graph .seg button[title='Top to bottom']").getAttribute("aria-pressed") === "true"`)
 	p.click("#panel-graph .seg button", "Expanded")
-	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length === 22`)
+	p.wait(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity)").length === 23`)
 	p.click("#panel-graph .gv-bar > button", "As table")
 	p.shows("#panel-graph .gv-tablebox", "query_ad_inventory", "Strava Sponsored Routes")
 }
@@ -208,7 +208,7 @@ func TestThoughts(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	p := openDemo(t, "s=nike&v=timeline")
 	const v = "#panel-timeline"
-	p.shows(v, "22 spans", "critical path", "error", "Turn 1", "Turn 2", "query_ad_inventory", "provision_campaign", "media_planner")
+	p.shows(v, "23 spans", "critical path", "error", "Turn 1", "Turn 2", "query_ad_inventory", "provision_campaign", "media_planner")
 	p.holds(`document.querySelectorAll("#panel-timeline .tl-row .tl-crit").length > 2 && document.querySelectorAll("#panel-timeline .tl-row .tl-bad").length === 1`)
 	p.holds(`[...document.querySelectorAll("#panel-timeline .tl-row")].some((r) => /error .*changed/.test(r.getAttribute("aria-label")))`)
 	rows := `document.querySelectorAll("#panel-timeline .tl-row").length`
@@ -266,6 +266,13 @@ func TestQueries(t *testing.T) {
 	const v = "#panel-queries"
 	p.shows(v, "Extract business entities with a model", "Create the property graph", "Why: what a decision rests on", "Rebuild the trace of a session", "Approvals and where they stand", "GQL", "SQLite")
 	p.holds(`document.querySelectorAll("#panel-queries .c-key").length > 3`)
+	// The code of the session comes first. Long lines run out of their box until somebody wraps them.
+	p.holds(`__t.all("#panel-queries .q-list button")[0].textContent.startsWith("Go, for this session") && __t.text("#panel-queries .q-card").includes("sess-nike-summer")`)
+	p.click(v+" .q-list button", "Extract business entities with a model")
+	const runsOut = `(() => { const c = document.querySelector("#panel-queries .code"); return c.scrollWidth > c.clientWidth; })()`
+	p.wait(runsOut)
+	p.click(v + " .q-wrap input")
+	p.wait("!" + runsOut)
 	p.click(v+" .q-list button", "Why: what a decision rests on")
 	p.shows(v+" .q-card", "MATCH", "GQL")
 	// What is copied is the whole statement; a page from a disk may have to do it the old way.
@@ -282,7 +289,7 @@ func TestQueries(t *testing.T) {
 	p.wait(`window.copied.length === 2 && window.copied[1] === document.querySelector("#panel-queries .q-card code").textContent`)
 
 	p.click(v+" .q-list button", "Go, for this session")
-	p.shows(v+" .q-card", "record.Session{App: \"adcp\", User: \"buyer-agent\", ID: \"sess-nike-summer\"}", "Open the instance", "Ask why", "Check the world now", "provision_campaign")
+	p.shows(v+" .q-card", "record.Session{App: \"adcp\", User: \"buyer-agent\", ID: \"sess-nike-summer\"}", "Open the instance", "Extract the entities", "Trace the session", "Explain the decision", "Check whether the world has changed", "provision_campaign")
 	p.click("#cg-nav a", "sess-elf-cosmetics")
 	p.shows(v+" .q-card", "ID: \"sess-elf-cosmetics\"")
 	p.click(v + " input[type=search]")

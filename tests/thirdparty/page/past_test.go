@@ -4,6 +4,7 @@
 package page_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,8 @@ type past struct {
 	// needs are the types that only the agent can check; a check waits for slow.
 	needs map[string]string
 	slow  chan struct{}
+	// edit changes the record of a session.
+	edit map[string]func(*inspect.Record)
 }
 
 // servePast serves the demo while people are asked, with answers and checks, and returns its address.
@@ -61,16 +64,30 @@ func servePast(t *testing.T) (*past, string) {
 	return d, serveSource(t, viewer.Options{Source: d, Changes: func(context.Context) (int64, error) { return d.seq.Load(), nil }, Decide: d, Check: d})
 }
 
-// Record cuts what came after the request.
+// Record has nothing after the request, and what the test edits.
 func (d *past) Record(ctx context.Context, s record.Session) (inspect.Record, error) {
 	r, err := d.Source.Record(ctx, s)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err != nil || d.answered[s.ID] {
+	if err != nil {
 		return r, err
 	}
+	if !d.answered[s.ID] {
+		cut(&r)
+	}
+	if edit := d.edit[s.ID]; edit != nil {
+		edit(&r)
+	}
+	return r, nil
+}
+
+// cut leaves out what came after the request, and the check before it.
+func cut(r *inspect.Record) {
 	run := r.Rows[0].RunID
-	r.Rows = slices.DeleteFunc(r.Rows, func(e record.Event) bool { return e.RunID != run })
+	r.Rows = slices.DeleteFunc(r.Rows, func(e record.Event) bool { return e.RunID != run || e.EventType == record.WorldChangeCheck })
+	for i := range r.Rows {
+		r.Rows[i].RunSeq = int64(i + 1) // the check before anybody was asked is no gap
+	}
 	r.Fold = graphsync.Fold(r.Fold.Extractor(), r.Rows)
 	for i := range r.Approvals {
 		a := &r.Approvals[i]
@@ -78,7 +95,6 @@ func (d *past) Record(ctx context.Context, s record.Session) (inspect.Record, er
 		a.PermitNonce, a.PermitRun, a.PermitExpiresAt = "", "", time.Time{}
 		r.History[a.ID] = r.History[a.ID][:1]
 	}
-	return r, nil
 }
 
 // Sessions has the status that the cut record has.
@@ -113,7 +129,7 @@ func (d *past) Check(ctx context.Context, s record.Session, _ string) ([]byte, m
 		return nil, nil, err
 	}
 	for _, e := range r.Rows {
-		if e.EventType == record.WorldChangeCheck {
+		if e.EventType == record.WorldChangeCheck && bytes.Contains(e.Attributes, []byte(`"stage":"answer"`)) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			var report map[string]any

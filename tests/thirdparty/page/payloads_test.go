@@ -22,9 +22,9 @@ import (
 )
 
 // What the page makes of its data is what package inspect says.
-func TestUnpackedIsWhatInspectSays(t *testing.T) {
+func TestPageHasWhatInspectSays(t *testing.T) {
 	sessions := append(demoRecords(t), long(t, 102, 3))
-	script, err := os.ReadFile("../../../internal/viewer/assets/js/15-unpack.js")
+	script, err := os.ReadFile("../../../internal/viewer/assets/js/data.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,8 @@ func TestUnpackedIsWhatInspectSays(t *testing.T) {
 	text := eval[string](p, `(async () => {
 		`+string(script)+`
 		const d = await inflated(document.getElementById("cg-data").textContent);
-		return JSON.stringify(d.sessions.map((x) => ({ ...unpack(x), gists: undefined })));
+		for (const s of d.sessions) for (const t of s.thoughts.nodes) t.detail ||= calledText(s.rows[t.row]);
+		return JSON.stringify(d.sessions.map((x) => ({ ...x, gists: undefined })));
 	})()`)
 	var got, want any
 	if err := json.Unmarshal([]byte(text), &got); err != nil {

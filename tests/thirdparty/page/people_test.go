@@ -20,7 +20,7 @@ func TestPeople(t *testing.T) {
 	a.History = []safety.Step{{To: safety.StateExecuted, At: a.RequestedAt, Actor: "run", Override: true}}
 	p := open(t, pageOf(t, s)+"#v=approvals")
 	p.wait(`document.querySelector("#panel-approvals .card")`)
-	p.shows("#panel-approvals .card", "overridden: its check failed", "bob", "not authenticated: may be whoever approves", "2 of 2: eva, tom", "at most $30,000",
+	p.shows("#panel-approvals .card", "overridden: its check failed", "bob", "not authenticated", "2 of 2: eva, tom", "at most $30,000",
 		"overrides", "I was there", "authenticated")
 	a.Requester.Authenticated, a.Overridden, a.Consents, a.Approvers = true, false, nil, 0
 	p = open(t, pageOf(t, s)+"#v=approvals")

@@ -4,7 +4,9 @@
 package page_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // checked records a check of the request of a session.
@@ -22,6 +25,19 @@ func (l *live) checked(session, stage, verdict string, failures ...m) {
 	l.flush()
 }
 
+// executing is a journal whose ledger has the call of the session "doubt" as begun.
+type executing struct{ inspect.Source }
+
+func (x executing) Record(ctx context.Context, s record.Session) (inspect.Record, error) {
+	r, err := x.Source.Record(ctx, s)
+	if err == nil && s.ID == "doubt" {
+		r.Approvals = []safety.Approval{{
+			ID: "approval-doubt", Session: s, ConfirmationID: "confirmation-doubt", CallID: "call", Tool: "buy", State: safety.StateExecuting, UpdatedAt: time.Now(),
+		}}
+	}
+	return r, err
+}
+
 // A call in doubt is resolved on its card, with the words of a person. A check that failed because a source is down is
 // overridden there, where the configuration names people with that right.
 func TestResolveAndOverride(t *testing.T) {
@@ -30,7 +46,7 @@ func TestResolveAndOverride(t *testing.T) {
 	}
 	d := &decider{then: func() error { return nil }}
 	l := serve(t, nil, nil)
-	l.url = serveSource(t, viewer.Options{Source: inspect.NewJournal(l.j), Changes: l.j.LastSeq, Decide: d, Overriders: func(string) []string { return []string{"eva", "tom"} }})
+	l.url = serveSource(t, viewer.Options{Source: executing{inspect.NewJournal(l.j)}, Changes: l.j.LastSeq, Decide: d, Overriders: func(string) []string { return []string{"eva", "tom"} }})
 	l.asks("doubt")
 	l.checked("doubt", "execution", "safe")
 	l.asks("down")

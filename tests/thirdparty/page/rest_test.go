@@ -148,7 +148,7 @@ func TestApproveOnThePage(t *testing.T) {
 	p.click("#panel-approvals .decide button", "Yes")
 	p.click("#panel-approvals .decide button[type=submit]", "Yes, run it once")
 	p.wait(`__t.text(".session-head").includes("Executed")`)
-	p.shows("#panel-approvals .passed", "said yes, and it was taken", "Checked right before it would run: nothing has changed", "ran without an error")
+	p.shows("#panel-approvals .passed", "said yes, and it was taken", "Checked right before the call: nothing has changed", "ran without an error")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times, want once", n)
 	}

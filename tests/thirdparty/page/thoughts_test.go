@@ -46,7 +46,7 @@ func TestObservationsAreTables(t *testing.T) {
 				t.Errorf("%s: the table shows %q: %q", shape, not, seen[i])
 			}
 		}
-		if n := len(slices.DeleteFunc(slices.Clone(seen), func(x string) bool { return !strings.Contains(x, "Nothing came back.") })); n != 2 {
+		if n := len(slices.DeleteFunc(slices.Clone(seen), func(x string) bool { return !strings.Contains(x, "Control went to ") })); n != 2 {
 			t.Errorf("%s: %d observations say that nothing came back, want 2: %q", shape, n, seen)
 		}
 		for _, x := range append(seen, p.texts("#panel-thoughts .tn-call")...) {
