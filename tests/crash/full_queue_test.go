@@ -44,7 +44,7 @@ func TestFullQueue(t *testing.T) {
 				fill[i] = searching("others")
 			}
 			script := adktest.Script(append(append([]*model.LLMResponse{adktest.Calls(fill...), looking("routes"), adktest.Text("There.")}, tt.second...), adktest.Text("Done."))...)
-			h := cgtest.New(t, cgtest.OnFile, func(o *cgtest.Options) {
+			h := cgtest.New(t, cgtest.OnFile, cgtest.NotChecked, func(o *cgtest.Options) {
 				o.Answer = script.Answer
 				o.Config.Journal.QueueBytes, o.Config.Journal.OnFull = 1<<20, config.Block
 				o.Config.Record.MaxRow, o.Config.Record.MaxString = 256<<10, 200<<10
