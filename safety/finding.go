@@ -221,13 +221,18 @@ func (f Finding) Line() string {
 }
 
 // Seen returns the attributes of a thing as they were read, in words, and when; the zero time if no result showed the
-// thing. What no result showed is "not seen", whatever the call says of it.
+// thing. What the call alone says is told as such: "$100 (not seen)". That a thing exists is not told then.
 func Seen(e entity.Canonical) (attributes map[string]string, at time.Time) {
 	attributes = make(map[string]string, len(e.Attributes))
 	for name, v := range e.Attributes {
-		attributes[name] = notSeen
-		if values, _ := readings(e, name); len(values) > 0 {
+		values, _ := readings(e, name)
+		switch {
+		case len(values) > 0:
 			attributes[name] = show(name, v)
+		case name == Exists:
+			attributes[name] = notSeen
+		default:
+			attributes[name] = show(name, v) + " (" + notSeen + ")"
 		}
 	}
 	for _, name := range e.Absent {

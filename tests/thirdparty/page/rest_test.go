@@ -161,7 +161,7 @@ func TestApproveOnThePage(t *testing.T) {
 	p.wait(`document.activeElement.matches(".decide button[type=submit]")`)
 	p.key(kb.Enter) // the token is still known, and the button has the focus
 	p.wait(`__t.text(".session-head").includes("Drift")`)
-	p.shows("#panel-approvals .v-line", "$100 is now $80")
+	p.shows("#panel-approvals .v-line", "$100 (not seen) is now $80")
 	p.shows("#panel-approvals .passed", "it was not taken", "drift", "Blocked for good")
 	p.shows("#panel-approvals", "It did not run.")
 	if n := b.paid.Load(); n != 1 {
