@@ -222,7 +222,7 @@ func TestA2AResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			price := "$40,000"
-			h := cgtest.New(t, func(o *cgtest.Options) {
+			h := cgtest.New(t, cgtest.NotChecked, func(o *cgtest.Options) {
 				check := o.Config.CheckFuncs["Product"]
 				o.Config.CheckFuncs["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
 					state, err := check.Check(ctx, e)

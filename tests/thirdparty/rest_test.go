@@ -300,7 +300,7 @@ func TestForgedResultsOverREST(t *testing.T) {
 		"nothing is forged": {answer: []*model.LLMResponse{look, buying()}, bought: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := cgtest.New(t)
+			h := cgtest.New(t, cgtest.NotChecked)
 			root := cgtest.NewAgent(t, llmagent.Config{
 				Name: "clerk", Mode: llmagent.ModeChat, Model: adktest.Script(append(tt.answer, adktest.Text("Done."))...), Tools: h.Tools,
 			})

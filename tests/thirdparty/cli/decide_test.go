@@ -113,7 +113,7 @@ func TestDecide(t *testing.T) {
 		not                  string
 	}{
 		{"s-runs", "Lamp", "$100", []string{"approve", "--yes"}, 0, []string{"sent: ", "answered: alice said yes", "checked: Checked when", "checked: Checked right before", "executed: "}, "blocked"},
-		{"s-moved", "Desk", "$130", []string{"approve", "--yes"}, 3, []string{"the world has changed (Product Desk: $100 → $130)", "blocked: "}, "executed"},
+		{"s-moved", "Desk", "$130", []string{"approve", "--yes"}, 3, []string{"the world has changed (price of Product Desk: $100 → $130)", "blocked: "}, "executed"},
 		{"s-away", "Sofa", "", []string{"approve", "--yes"}, 4, []string{"check failed: ", "The request stays open"}, "executed"},
 		{"s-rejected", "Chair", "$100", []string{"reject"}, 0, []string{"answered: alice said no", "rejected: "}, "executed"},
 		{"s-less", "Bed", "$100", []string{"reject", "--change", "a cheaper one"}, 0, []string{"a cheaper one", "rejected: "}, "executed"},

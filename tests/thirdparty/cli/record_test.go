@@ -36,6 +36,7 @@ import (
 const configuration = `journal:
   path: contextgraph.db
 guard:
+  check_before_asking: false # one request is for what no checker knows
   tools: {buy: {acts_on: nothing}}
 extract:
   - name: found

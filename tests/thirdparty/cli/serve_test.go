@@ -235,8 +235,8 @@ func TestServeChecks(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"here", nil, []string{`"finding":"unproven"`, `"needs_agent":{"`}},
-		{"agent", []string{"--agent-check", agent.URL + "/check", "--agent-header", "Authorization: Bearer of-the-agent"}, []string{`"finding":"changed"`, `"needs_agent":null`}},
+		{"here", nil, []string{`"verdict":"check_failed"`, `"needs_agent":{"`}},
+		{"agent", []string{"--agent-check", agent.URL + "/check", "--agent-header", "Authorization: Bearer of-the-agent"}, []string{`"verdict":"drift"`, `"needs_agent":null`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := serve(t, nil, tc.args...)
