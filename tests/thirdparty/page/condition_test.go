@@ -25,6 +25,6 @@ func TestConditions(t *testing.T) {
 	p.wait(`document.querySelector("#panel-approvals .v-line")`)
 	p.shows("#panel-approvals", "at most $45,000 needed", "at least 8 needed")
 	p.holds(`[...document.querySelectorAll("#panel-approvals .v-line")].some((r) => r.innerText.includes("$52,000") && r.innerText.includes("at most $45,000 needed"))`)
-	p.click("#panel-approvals .checks summary")
+	p.click("#panel-approvals .checks li:last-child summary")
 	p.shows("#panel-approvals .checks", "one of a, b needed")
 }

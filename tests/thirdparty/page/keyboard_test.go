@@ -162,7 +162,7 @@ func TestKeyboardOnly(t *testing.T) {
 		key   string
 		want  int
 		width int64
-	}{{kb.ArrowDown, 1, 1280}, {kb.ArrowDown, 2, 1280}, {kb.ArrowUp, 1, 1280}, {kb.End, 50, 1280}, {kb.ArrowDown, 50, 1280}, {kb.ArrowUp, 49, 500}, {kb.ArrowUp, 48, 500}, {kb.ArrowUp, 47, 500}, {kb.Home, 0, 1280}, {kb.ArrowUp, 0, 1280}} {
+	}{{kb.ArrowDown, 1, 1280}, {kb.ArrowDown, 2, 1280}, {kb.ArrowUp, 1, 1280}, {kb.End, 51, 1280}, {kb.ArrowDown, 51, 1280}, {kb.ArrowUp, 50, 500}, {kb.ArrowUp, 49, 500}, {kb.ArrowUp, 48, 500}, {kb.Home, 0, 1280}, {kb.ArrowUp, 0, 1280}} {
 		p.size(move.width, 800)
 		eval[any](p, `__t.frame()`)
 		p.key(move.key)

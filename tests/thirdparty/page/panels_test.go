@@ -230,23 +230,23 @@ func TestTimeline(t *testing.T) {
 func TestTrajectory(t *testing.T) {
 	p := openDemo(t, "s=nike&v=trajectory")
 	const v = "#panel-trajectory"
-	p.shows(v+" .toolbar", "51 rows")
+	p.shows(v+" .toolbar", "52 rows")
 	p.shows(v+" .steps", "A message without text: it answers a request.")
 	p.click(v+" .chip.filter", "Errors only")
-	p.shows(v+" .toolbar", "1 of 51 rows")
+	p.shows(v+" .toolbar", "1 of 52 rows")
 	p.shows(v+" .steps", "The world has changed", "Error")
 	p.click(v+" .chip.filter", "Errors only")
 	p.click(v+" .chip.filter", "People")
-	p.shows(v+" .toolbar", "2 of 51 rows")
+	p.shows(v+" .toolbar", "2 of 52 rows")
 	p.shows(v+" .steps", "provision_campaign")
 	p.click(v+" .chip.filter", "People")
 	p.click(v + " input[type=search]")
 	p.key("11400000")
-	p.wait(`/^[1-9]\d* of 51 rows/.test(__t.text("#panel-trajectory .toolbar [role=status]"))`)
+	p.wait(`/^[1-9]\d* of 52 rows/.test(__t.text("#panel-trajectory .toolbar [role=status]"))`)
 	p.holds(`document.querySelectorAll("#panel-trajectory mark").length > 0`)
 	p.press('a', chromedp.ModifierCtrl)
 	p.key(kb.Delete)
-	p.wait(`__t.text("#panel-trajectory .toolbar [role=status]") === "51 rows"`)
+	p.wait(`__t.text("#panel-trajectory .toolbar [role=status]") === "52 rows"`)
 	// The full payload is the row, key by key.
 	p.click(v+" .step .fold summary", "Full payload")
 	p.wait(`document.querySelector("#panel-trajectory details.fold[open] .json")`)
@@ -255,7 +255,7 @@ func TestTrajectory(t *testing.T) {
 	p.wait(`location.hash.includes("row=") && !document.getElementById("cg-detail").hidden`)
 	p.shows("#cg-detail", "Content", "Identity", "Event", "Span")
 	p.holds(`document.querySelectorAll("#panel-trajectory .step.selected").length === 1`)
-	order := eval[bool](p, `(() => { const n = [...document.querySelectorAll("#panel-trajectory .step-no")].map((e) => Number(e.textContent.slice(1))); return n.length === 51 && n.every((v, i) => v === i + 1); })()`)
+	order := eval[bool](p, `(() => { const n = [...document.querySelectorAll("#panel-trajectory .step-no")].map((e) => Number(e.textContent.slice(1))); return n.length === 52 && n.every((v, i) => v === i + 1); })()`)
 	if !order {
 		t.Error("the rows are not in the order of recording")
 	}
