@@ -56,7 +56,7 @@ type cause struct {
 
 // What to do about a failure.
 const (
-	remedyLater  = "Try again later: time can heal that."
+	remedyLater  = "Try again later."
 	remedyLookUp = "Look it up, then ask again."
 	remedySetUp  = "Whoever runs the agent has to correct that."
 )

@@ -50,7 +50,7 @@ func TestFindings(t *testing.T) {
 		"both":          {nil, []safety.Failure{about(of("condition_unmet", "x"), "price", "$9", "at most $8 and at most $7")}, []string{"price of Drug Amoxicillin 500: $9, has to be at most $8 and at most $7. Plan with what meets that, then ask again."}},
 		"invented":      {nil, []safety.Failure{of("nothing_seen", "a rule should have"), about(of("nothing_seen", "b"), "stock", "", ""), of("nothing_seen", "c")}, []string{"Drug Amoxicillin 500: not seen. Look it up, then ask again."}},
 		"a part":        {nil, []safety.Failure{about(of("nothing_seen", "b"), "stock", "", "")}, []string{"stock of Drug Amoxicillin 500: not seen. Look it up, then ask again."}},
-		"down":          {nil, []safety.Failure{of("source_down", "lookup db.internal")}, []string{"Drug Amoxicillin 500: its source is down. Try again later: time can heal that."}},
+		"down":          {nil, []safety.Failure{of("source_down", "lookup db.internal")}, []string{"Drug Amoxicillin 500: its source is down. Try again later."}},
 		"in its words":  {nil, []safety.Failure{of("type_mismatch", "price is a text")}, []string{"Drug Amoxicillin 500: price is a text. Whoever runs the agent has to correct that."}},
 		"without words": {nil, []safety.Failure{{Reason: "incomplete_record"}}, []string{"incomplete record."}},
 		"a remedy of its own": {nil, []safety.Failure{{EntityType: "Drug", Entity: "x", Reason: "no_checker", Remedy: "Write alternatives: true."}},

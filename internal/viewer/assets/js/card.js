@@ -133,7 +133,7 @@ function differences(a) {
 /** records is what the record has, for those who look closer. @param {App} app @param {Approval & {last: Check|undefined}} a */
 function records(app, a) {
   return [
-    a.hint && h("section", "c-part", h("h3", {}, "The request in words"), h("p", "muted", a.hint)),
+    a.hint && h("section", "c-part", h("h3", {}, "The request in words, as it was asked"), h("p", "muted", a.hint)),
     a.kind === "confirmation" && h("section", "c-part", h("h3", {}, "Checks", h("span", "count", String(a.checks.length))), checkList(app, a)),
     h("div", "c-cols",
       h("section", "c-part", h("h3", {}, "Answers"), answerList(app, a)),

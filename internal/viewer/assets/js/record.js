@@ -51,7 +51,7 @@ function gridTable(label, heads, body) {
 
 /** @param {App} app @param {Approval} a */
 function checkList(app, a) {
-  if (a.checks.length === 0) return h("p", "muted", "It is checked when it is answered, and again right before it runs.");
+  if (a.checks.length === 0) return h("p", "muted", waits(a.status) ? "It is checked when it is answered, and again right before it runs." : "No check is on record.");
   return h("ol", "checks", a.checks.map((c) => {
     const other = a.fingerprint && c.fingerprint && a.fingerprint !== c.fingerprint;
     const head = [
@@ -74,7 +74,7 @@ function checkList(app, a) {
 
 /** @param {App} app @param {Approval} a */
 function answerList(app, a) {
-  if (a.answers.length === 0) return h("p", "muted", a.status === "expired" ? "Nobody answered in time." : "Nobody has answered yet.");
+  if (a.answers.length === 0) return h("p", "muted", waits(a.status) ? "Nobody has answered yet." : "Nobody answered.");
   return h("ul", "answers", a.answers.map((x) => h("li", {},
     answerMark(x.confirmed),
     h("span", {}, "by ", h("strong", {}, x.approver || "a person the record does not name"), " ", x.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated", "idle")),

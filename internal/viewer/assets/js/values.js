@@ -68,7 +68,9 @@ function seenNow(app, a) {
   const quiet = a.entities.filter((e) => !moved.has(e)).sort((x, y) => rank(x) - rank(y));
   const list = h("ul", "v-quiet");
   chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e), a.findings.filter((f) => f.effect === "fail" && f.type === e.type && f.value === e.value)), 40);
-  const count = a.entities.some((e) => e.outcome) ? moved.size + " of " + a.entities.length + " changed" : "not checked";
+  const of = " of " + a.entities.length, failed = a.entities.filter((e) => e.outcome === "failed").length;
+  const found = moved.size + of + " changed" + (failed > 0 ? ", " + failed + of + " could not be checked" : "");
+  const count = a.entities.some((e) => e.outcome) ? found : "not checked";
   const title = h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", wordOf("stage", a.last.stage).name));
   if (changed.length + others.length === 0) return [h("section", "c-part", title, list), costs(a)];
   return [
