@@ -35,7 +35,7 @@ function head(app, a, index) {
     h("div", "card-state", chip(a.status), waits(a.status) && countdownEl(a.expires_at), !a.enforced && badge("observed only", "wait", "info"), a.overridden && badge("overridden: its check failed", "bad", "warning"),
       h("span", "muted", "asked ", agoEl(a.requested_at), a.agent && " by " + a.agent)),
     h("h2", { id: "approval-" + index }, leading(actionOf(a), actionOf(a).split(", with")[0])),
-    a.not_checked && h("p", "note", icon("info"), "Not checked: " + a.not_checked.join(", ") + "."),
+    a.not_checked && h("p", "note", icon("info"), "Not checked, because no rule reads it: " + a.not_checked.join(", ") + "."),
     h("p", { class: "card-explain status-" + a.status }, pointed(a.explanation, a)),
     a.warnings.length > 0 && h("ul", "callout warn list", a.warnings.map((w) => h("li", {}, icon("warning"), w))),
     (a.notes || []).map((n) => h("p", "note", icon("info"), n)),
