@@ -102,8 +102,8 @@ func (r Report) Findings() []Finding {
 	return Findings(slices.Concat(r.Alerts(), r.Warnings()), r.failures)
 }
 
-// Findings makes one list of alerts and failures, as a [Report] has them. What says the same stands there once: of a
-// thing that nobody saw, nobody saw its attributes.
+// Findings makes one list of alerts and failures, as a [Report] has them. A finding stands there once: a
+// thing that nobody saw has no findings for its attributes.
 func Findings(alerts []Alert, failures []Failure) []Finding {
 	out := []Finding{}
 	for _, a := range alerts {
@@ -221,7 +221,7 @@ func (f Finding) Line() string {
 }
 
 // Seen returns the attributes of a thing as they were read, in words, and when; the zero time if no result showed the
-// thing. What the call alone says is told as such: "$100 (not seen)". That a thing exists is not told then.
+// thing. A value that only the call gives has a mark: "$100 (not seen)". [Exists] of such a thing is "not seen".
 func Seen(e entity.Canonical) (attributes map[string]string, at time.Time) {
 	attributes = make(map[string]string, len(e.Attributes))
 	for name, v := range e.Attributes {
