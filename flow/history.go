@@ -1,0 +1,240 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/workflow"
+)
+
+// A question is what a node asked a person.
+type question struct {
+	id, run, path string
+	call          *genai.FunctionCall // by which it was asked; nil for none
+	schema        *jsonschema.Schema  // of the answer
+	answered      bool
+}
+
+// questionsOf returns the questions of an event.
+func questionsOf(ev *session.Event) []*question {
+	var qs []*question
+	for _, id := range ev.LongRunningToolIDs {
+		q := &question{id: id, run: noted(ev, keyRun), path: pathOf(ev)}
+		if r := ev.RequestedInput; r != nil && r.InterruptID == id {
+			q.schema = r.ResponseSchema
+		}
+		if ev.Content != nil {
+			for _, p := range ev.Content.Parts {
+				if p != nil && p.FunctionCall != nil && p.FunctionCall.ID == id {
+					q.call = p.FunctionCall
+				}
+			}
+		}
+		qs = append(qs, q)
+	}
+	return qs
+}
+
+// answer returns the answer that a response gives to the question. An answer that does not fit the schema is none:
+// the question stays open.
+func (q *question) answer(fr *genai.FunctionResponse) (any, error) {
+	if q.call != nil && q.call.Name != fr.Name {
+		return nil, fmt.Errorf("%w: question %q was asked by %s, and not by %s", workflow.ErrInvalidResumeResponse, q.id, q.call.Name, fr.Name)
+	}
+	var value any = fr.Response
+	if raw, ok := fr.Response["response"]; ok {
+		value = raw
+		if s, isText := raw.(string); isText {
+			var decoded any
+			if json.Unmarshal([]byte(s), &decoded) == nil {
+				value = decoded
+			}
+		}
+	} else if payload, ok := fr.Response["payload"]; ok {
+		value = payload
+	}
+	if q.schema == nil {
+		return value, nil
+	}
+	resolved, err := q.schema.Resolve(nil)
+	if err == nil {
+		err = resolved.Validate(value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: question %q: %w", workflow.ErrInvalidResumeResponse, q.id, err)
+	}
+	return value, nil
+}
+
+// says returns what the question asks, for a person.
+func (q *question) says() string {
+	var about any
+	if q.call != nil {
+		about = q.call.Name
+		if m, ok := q.call.Args["message"].(string); ok && m != "" {
+			about = m
+		}
+		if data, err := json.Marshal(q.call.Args["toolConfirmation"]); err == nil {
+			var c struct{ Hint string }
+			if json.Unmarshal(data, &c) == nil && c.Hint != "" {
+				about = c.Hint
+			}
+		}
+	}
+	return fmt.Sprintf("%v (question %q of %s)", about, q.id, q.path)
+}
+
+// An activation is what history says about a node: how it ended last, and what it did since.
+type activation struct {
+	// Of the last end. At is -1 before it; later ends have greater numbers.
+	at           int
+	output       any
+	route, event *session.Event // the event that carries routes, and the one of the end
+	// Since the last end.
+	begun     bool
+	questions []*question
+	answers   map[string]any
+	routing   *session.Event
+	branch    string
+}
+
+// open returns the questions without an answer.
+func (a *activation) open() (ids []string) {
+	for _, q := range a.questions {
+		if _, ok := a.answers[q.id]; !ok {
+			ids = append(ids, q.id)
+		}
+	}
+	return ids
+}
+
+// answeredBy says whether one of the answers is to a question of the node.
+func (a *activation) answeredBy(answers map[string]any) bool {
+	return slices.ContainsFunc(a.questions, func(q *question) bool { _, ok := answers[q.id]; return ok })
+}
+
+// handed is the output of a node that hands its answers over: the answer, or all of them by question.
+func (a *activation) handed() any {
+	if len(a.answers) == 1 {
+		for _, v := range a.answers {
+			return v
+		}
+	}
+	return maps.Clone(a.answers)
+}
+
+// level is the history of the nodes below one path.
+type level struct {
+	nodes map[string]*activation
+	steps []step // of a graph, in their order
+}
+
+// A step is a node of a graph that has ended.
+type step struct {
+	n        int
+	node, to string
+	atCap    bool
+}
+
+// read reads the history of a level from the events of the run.
+func (t *turn) read(path string) *level {
+	lv := &level{nodes: make(map[string]*activation)}
+	owner := make(map[string]*activation)
+	events := t.session.Events()
+	for i := range events.Len() {
+		ev := events.At(i)
+		if fromUser(ev) {
+			for fr := range responses(ev.Content) {
+				a := owner[fr.ID]
+				if a == nil {
+					continue
+				}
+				for _, q := range a.questions {
+					if v, err := q.answer(fr); q.id == fr.ID && err == nil {
+						if _, twice := a.answers[q.id]; !twice {
+							a.answers[q.id] = v
+						}
+					}
+				}
+			}
+			continue
+		}
+		if !t.has(ev) {
+			continue
+		}
+		at := pathOf(ev)
+		if ended := isEnd(ev); ended && below(path, at) {
+			// The node around the level has ended: what follows is a new iteration.
+			lv = &level{nodes: make(map[string]*activation)}
+			continue
+		}
+		name, own := child(at, path)
+		if name == "" {
+			continue
+		}
+		a := lv.nodes[name]
+		if a == nil {
+			a = &activation{at: -1, answers: make(map[string]any)}
+			lv.nodes[name] = a
+		}
+		a.add(ev, i, own, owner)
+		if own && isEnd(ev) {
+			if n, ok := number(meta(ev)[keyN]); ok {
+				atCap, _ := meta(ev)[keyAtCap].(bool)
+				lv.steps = append(lv.steps, step{n: n, node: name, to: noted(ev, keyTo), atCap: atCap})
+			}
+		}
+	}
+	slices.SortStableFunc(lv.steps, func(a, b step) int { return a.n - b.n })
+	return lv
+}
+
+// add adds an event of the node, or of a node in it.
+func (a *activation) add(ev *session.Event, i int, own bool, owner map[string]*activation) {
+	a.begun = true
+	if a.branch == "" {
+		a.branch = ev.Branch
+	}
+	for _, q := range questionsOf(ev) {
+		delete(a.answers, q.id)
+		a.questions = slices.DeleteFunc(a.questions, func(old *question) bool { return old.id == q.id })
+		a.questions = append(a.questions, q)
+		owner[q.id] = a
+	}
+	if own && ev.Routes != nil {
+		a.routing = ev
+	}
+	if !own || !isEnd(ev) {
+		return
+	}
+	out, _ := outputOf(ev)
+	*a = activation{at: i, output: out, event: ev, route: a.routing, branch: a.branch, answers: make(map[string]any)}
+}
+
+// isEnd says whether the event ends its node.
+func isEnd(ev *session.Event) bool {
+	if _, ok := outputOf(ev); ok {
+		return true
+	}
+	return meta(ev)[keyDone] != nil
+}
+
+// number returns the whole number that a store may have made a float.
+func number(v any) (int, bool) {
+	switch n := v.(type) {
+	case int:
+		return n, true
+	case float64:
+		return int(n), true
+	}
+	return 0, false
+}

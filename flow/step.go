@@ -1,0 +1,149 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import (
+	"fmt"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+)
+
+// step makes the event that ends a node of a graph the whole step: the output, what it writes to the state, and the
+// edge that is taken with the values that its conditions read. An error ends the run behind the event.
+func (n *node) step(ctx agent.Context, ev *session.Event) error {
+	p, _ := ctx.Value(placeKey{}).(*place)
+	if p == nil {
+		return fmt.Errorf("flow: the node %q of a graph runs outside of it", n.name)
+	}
+	out, _ := outputOf(ev)
+	out, err := n.Node.ValidateOutput(out)
+	if err != nil {
+		return fmt.Errorf("flow: the output of the node %q: %w", n.name, err)
+	}
+	if ev.Output = out; out == nil {
+		note(ev, keyDone, true)
+	}
+	if ev.Actions.StateDelta == nil {
+		ev.Actions.StateDelta = make(map[string]any)
+	}
+	s := State{ctx: ctx, place: p, over: ev.Actions.StateDelta}
+	if err := n.write(s, out); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.path = append(p.path, n.name)
+	count, capped := len(p.path), p.capped
+	p.mu.Unlock()
+	note(ev, keyN, count)
+
+	limit := n.graph.max
+	if capped {
+		limit *= 2
+	}
+	ev.Routes = nil
+	why := noted(ev, keyRefused)
+	taken, err := n.choose(s, ev, why)
+	if taken != nil && count >= limit {
+		taken, err = n.atCap(capped)
+	}
+	switch {
+	case err != nil:
+		note(ev, keyError, err.Error())
+	case taken != nil:
+		ev.Routes = []string{taken.to}
+		note(ev, keyTo, taken.to)
+		if taken.name != "" {
+			note(ev, keyEdge, taken.name)
+		}
+		if taken.atCap {
+			note(ev, keyAtCap, true)
+			p.mu.Lock()
+			p.capped = true
+			p.mu.Unlock()
+		}
+	}
+	return err
+}
+
+// write puts the output into the state of the step.
+func (n *node) write(s State, out any) (err error) {
+	if n.mapper != nil {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("flow: the Map of the node %q panicked: %v", n.name, r)
+			}
+		}()
+		for k, v := range n.mapper(out, s) {
+			s.over[k] = v
+		}
+		return nil
+	}
+	key := n.into
+	if key == "" {
+		key = n.name
+	}
+	if _, before := s.Get(key); out != nil || before {
+		s.over[key] = out
+	}
+	return nil
+}
+
+// choose returns the first edge that holds; nil at an end.
+func (n *node) choose(s State, ev *session.Event, why string) (*edge, error) {
+	for _, e := range n.edges {
+		if e.atCap || e.refused != (why != "") || (e.why != "" && e.why != why) {
+			continue
+		}
+		if e.when == nil {
+			return e, nil
+		}
+		s.read = make(map[string]any)
+		holds, err := e.holds(s)
+		if len(s.read) > 0 {
+			reads, _ := meta(ev)[keyRead].(map[string]any)
+			if reads == nil {
+				note(ev, keyRead, s.read)
+			}
+			for k, v := range s.read {
+				if reads != nil {
+					reads[k] = v
+				}
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if holds {
+			return e, nil
+		}
+	}
+	switch {
+	case why != "":
+		return nil, fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+	case n.end || len(n.edges) == 0:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w: node %q", ErrNoEdge, n.name)
+}
+
+// holds asks the condition of an edge.
+func (e *edge) holds(s State) (holds bool, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("flow: the condition %q of the edge %q → %q panicked: %v", e.name, e.from, e.to, r)
+		}
+	}()
+	return e.when(s), nil
+}
+
+// atCap returns the edge that is taken when no iterations are left.
+func (n *node) atCap(before bool) (*edge, error) {
+	for _, e := range n.edges {
+		if e.atCap && !before {
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: node %q is the last of %d", ErrMaxIterations, n.name, n.graph.max)
+}
