@@ -50,7 +50,9 @@ var stock = kit{
 		}
 		return n
 	},
-	nested: func(name string, edges []workflow.Edge) (workflow.Node, error) { return workflow.NewWorkflowNode(name, edges) },
+	nested: func(name string, edges []workflow.Edge) (workflow.Node, error) {
+		return workflow.NewWorkflowNode(name, edges)
+	},
 }
 
 var ours = kit{

@@ -58,42 +58,46 @@ func (n *node) Run(ctx agent.Context, input any) iter.Seq2[*session.Event, error
 			n.leave(ctx, ev, yield)
 			return
 		}
-		asked, ended := false, false
-		for ev, err := range n.Node.Run(ctx, input) {
-			if err != nil {
+		unfit := cannotAsk(n.Node, n.name)
+		inner, stop := ctx, func() {}
+		if unfit != nil {
+			inner, stop = ctx.WithAgentCancel()
+		}
+		defer stop()
+		var asked, ended, over, failed bool
+		for ev, err := range n.Node.Run(inner, input) {
+			switch {
+			case over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
+			case err != nil:
 				yield(nil, err)
 				return
-			}
-			if len(ev.LongRunningToolIDs) > 0 {
-				if err := cannotAsk(n.Node, n.name); err != nil {
-					yield(nil, err)
-					return
-				}
-				asked = true
-			}
-			own := ev.NodeInfo == nil || ev.NodeInfo.Path == "" || ev.NodeInfo.Path == ctx.Path()
-			if _, out := outputOf(ev); !out || !own || ev.Partial {
-				if !yield(ev, nil) {
-					return
-				}
-				continue
-			}
-			if asked {
+			case unfit != nil && len(ev.LongRunningToolIDs) > 0:
+				over, failed = true, true
+				stop()
+			case ev.Partial || !ends(ctx, ev):
+				asked = asked || len(ev.LongRunningToolIDs) > 0
+				over = !yield(ev, nil)
+			case asked:
 				ev.Output = nil // a node that asks has not ended
-				if !yield(ev, nil) {
-					return
-				}
-				continue
-			}
-			ended = true
-			if !n.leave(ctx, ev, yield) {
-				return
+				over = !yield(ev, nil)
+			default:
+				ended = true
+				over = !n.leave(ctx, ev, yield)
 			}
 		}
-		if !asked && !ended {
+		switch {
+		case failed:
+			yield(nil, unfit)
+		case !asked && !ended && !over:
 			n.leave(ctx, session.NewEvent(ctx, ctx.InvocationID()), yield)
 		}
 	}
+}
+
+// ends says whether an event has the output of the node itself.
+func ends(ctx agent.Context, ev *session.Event) bool {
+	_, out := outputOf(ev)
+	return out && (ev.NodeInfo == nil || ev.NodeInfo.Path == "" || ev.NodeInfo.Path == ctx.Path())
 }
 
 // leave ends the node with an event. It returns false if nothing may follow.
@@ -154,13 +158,18 @@ type worker struct {
 // Run implements [workflow.Node].
 func (w *worker) Run(ctx agent.Context, input any) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
+		ctx, stop := ctx.WithAgentCancel()
+		defer stop()
+		over := false
 		for ev, err := range w.Node.Run(ctx, input) {
+			if over {
+				continue
+			}
 			if ev != nil && len(ev.LongRunningToolIDs) > 0 {
 				err = cannotAsk(w, w.name)
+				stop()
 			}
-			if !yield(ev, err) || err != nil {
-				return
-			}
+			over = !yield(ev, err) || err != nil
 		}
 	}
 }
