@@ -76,6 +76,9 @@ func (n *node) Run(ctx agent.Context, input any) iter.Seq2[*session.Event, error
 				stop()
 			case ev.Partial || !ends(ctx, ev):
 				asked = asked || len(ev.LongRunningToolIDs) > 0
+				if n.graph != nil && pathOf(ev) == "" {
+					ev.Routes = nil // the step has the route
+				}
 				over = !yield(ev, nil)
 			case asked:
 				ev.Output = nil // a node that asks has not ended
