@@ -161,6 +161,9 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 		state, ready, err := e.state(t, lv, input)
 		if err == nil && goesOn {
 			ready, err = e.goOn(t, lv, state, input)
+			if err == nil && !ready && ctx.Path() == e.path() {
+				err = e.ended(state)
+			}
 		}
 		if err != nil {
 			yield(nil, err)

@@ -95,18 +95,17 @@ func (e *engine) goOn(t *turn, lv *level, state *workflow.RunState, input any) (
 		}
 		ready = true
 	}
-	switch {
-	case ready:
-		return true, nil
-	case len(state.Nodes) == 0:
-		return false, fmt.Errorf("%w: %q", ErrNothingToContinue, e.name)
-	}
+	return ready, nil
+}
+
+// ended is the error of a run that is not cut off.
+func (e *engine) ended(state *workflow.RunState) error {
 	for name, ns := range state.Nodes {
 		if ns.Status == workflow.NodeWaiting {
-			return false, fmt.Errorf("%w: %q waits for an answer", ErrNothingToContinue, name)
+			return fmt.Errorf("%w: %q waits for an answer", ErrNothingToContinue, name)
 		}
 	}
-	return false, fmt.Errorf("%w: the last run of %q has ended", ErrNothingToContinue, e.name)
+	return fmt.Errorf("%w: the last run of %q has ended", ErrNothingToContinue, e.name)
 }
 
 // cutOff says whether something led to the node after it had ended last.
@@ -130,6 +129,9 @@ func (e *engine) cutOff(lv *level, name string) bool {
 		led := a != nil && a.at >= 0 && e.taken(a, edge)
 		if join && !led {
 			return false
+		}
+		if led && edge.From.Name() == name {
+			return true // it leads to itself
 		}
 		if led {
 			latest = max(latest, a.at)
