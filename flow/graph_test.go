@@ -35,7 +35,10 @@ func graphWorld(t testing.TB, service session.Service, build func(w *world, g *f
 
 // state returns a value of the session's state.
 func (w *world) state(key string) any {
-	resp, err := w.service.Get(w.t.Context(), &session.GetRequest{AppName: "app", UserID: "alice", SessionID: "s1"})
+	if w.plain == nil {
+		w.plain = w.service
+	}
+	resp, err := w.plain.Get(w.t.Context(), &session.GetRequest{AppName: "app", UserID: "alice", SessionID: "s1"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

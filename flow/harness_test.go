@@ -66,6 +66,7 @@ var ours = kit{
 type world struct {
 	t       testing.TB
 	service session.Service
+	plain   session.Service // the same for the test, without what stands around it; nil for the same
 	root    func(w *world) agent.Agent
 	mu      sync.Mutex
 	did     []string

@@ -20,6 +20,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/flow"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // A plan is a random graph.
@@ -42,7 +43,7 @@ type planEdge struct {
 }
 
 func newPlan(r *rand.Rand) plan {
-	p := plan{max: 3 + r.IntN(25)}
+	p := plan{max: 3 + r.IntN(12)}
 	n := 1 + r.IntN(12)
 	kinds := []string{"func", "func", "func", "reruns", "hands", "nested"}
 	for i := range n {
@@ -210,8 +211,11 @@ func (d dying) AppendEvent(ctx context.Context, s session.Session, ev *session.E
 // TestRandomGraphs runs random graphs beside the interpreter: in another process at each answer, and killed at random
 // events.
 func TestRandomGraphs(t *testing.T) {
-	ran := 0
-	for seed := uint64(0); ran < 500; seed++ {
+	ran, most := 0, 500
+	if testsize.Thorough() {
+		most = 20000
+	}
+	for seed := uint64(0); ran < most; seed++ {
 		r := rand.New(rand.NewPCG(seed, 52))
 		p := newPlan(r)
 		if _, err := p.graph().Agent(); err != nil {
@@ -220,8 +224,12 @@ func TestRandomGraphs(t *testing.T) {
 		ran++
 		var left atomic.Int64
 		left.Store(1 << 40)
-		service := services()[[]string{"memory", "json"}[ran%2]]()
-		w := &world{t: t, service: dying{service, &left}, root: func(*world) agent.Agent {
+		memory := session.InMemoryService()
+		service := memory
+		if ran%4 == 0 {
+			service = carry{memory}
+		}
+		w := &world{t: t, plain: memory, service: dying{service, &left}, root: func(*world) agent.Agent {
 			a, err := p.graph().Agent()
 			if err != nil {
 				t.Fatal(err)
@@ -320,7 +328,7 @@ func (w *world) play(p plan, die func()) (events []*session.Event, err error) {
 
 // stored returns the events of the session.
 func (w *world) stored() []*session.Event {
-	resp, err := w.service.Get(w.t.Context(), &session.GetRequest{AppName: "app", UserID: "alice", SessionID: "s1"})
+	resp, err := w.plain.Get(w.t.Context(), &session.GetRequest{AppName: "app", UserID: "alice", SessionID: "s1"})
 	if err != nil {
 		return nil
 	}
