@@ -140,6 +140,8 @@ type edge struct {
 	why      string // of the refusal; "" for any
 	atCap    bool
 	options  int
+	routes   []string // to the node, made once for all events
+	boxed    [2]any   // to and name, the same
 }
 
 // An EdgeOption says when an edge holds.
@@ -218,6 +220,7 @@ func (g *Graph) engine() (*engine, error) {
 		if x.from != Start {
 			n := g.node(x.from)
 			n.edges = append(n.edges, x)
+			x.routes, x.boxed = []string{x.to}, [2]any{x.to, x.name}
 			from, route = n, workflow.StringRoute(x.to)
 		}
 		if !pairs[[2]string{x.from, x.to}] {

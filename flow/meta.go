@@ -43,7 +43,7 @@ func meta(ev *session.Event) map[string]any {
 func note(ev *session.Event, key string, value any) {
 	m := meta(ev)
 	if m == nil {
-		m = make(map[string]any, 4)
+		m = make(map[string]any, 8)
 		if ev.CustomMetadata == nil {
 			ev.CustomMetadata = make(map[string]any, 1)
 		}

@@ -52,10 +52,10 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 	case err != nil:
 		note(ev, keyError, err.Error())
 	case taken != nil:
-		ev.Routes = []string{taken.to}
-		note(ev, keyTo, taken.to)
+		ev.Routes = taken.routes
+		note(ev, keyTo, taken.boxed[0])
 		if taken.name != "" {
-			note(ev, keyEdge, taken.name)
+			note(ev, keyEdge, taken.boxed[1])
 		}
 		if taken.atCap {
 			note(ev, keyAtCap, true)
@@ -84,14 +84,22 @@ func (n *node) write(s State, out any) (err error) {
 	if key == "" {
 		key = n.name
 	}
-	if _, before := s.Get(key); out != nil || before {
-		s.over[key] = out
+	if out == nil {
+		if _, before := s.Get(key); !before {
+			return nil
+		}
 	}
+	s.over[key] = out
 	return nil
 }
 
 // choose returns the first edge that holds; nil at an end.
 func (n *node) choose(s State, ev *session.Event, why string) (*edge, error) {
+	defer func() {
+		if len(s.read) > 0 {
+			note(ev, keyRead, s.read)
+		}
+	}()
 	for _, e := range n.edges {
 		if e.atCap || e.refused != (why != "") || (e.why != "" && e.why != why) {
 			continue
@@ -99,19 +107,10 @@ func (n *node) choose(s State, ev *session.Event, why string) (*edge, error) {
 		if e.when == nil {
 			return e, nil
 		}
-		s.read = make(map[string]any)
-		holds, err := e.holds(s)
-		if len(s.read) > 0 {
-			reads, _ := meta(ev)[keyRead].(map[string]any)
-			if reads == nil {
-				note(ev, keyRead, s.read)
-			}
-			for k, v := range s.read {
-				if reads != nil {
-					reads[k] = v
-				}
-			}
+		if s.read == nil {
+			s.read = make(map[string]any)
 		}
+		holds, err := e.holds(s)
 		if err != nil {
 			return nil, err
 		}

@@ -252,7 +252,7 @@ func (t *turn) stamp(ev *session.Event, flow string) *session.Event {
 		note(ev, keyInput, t.input)
 		t.graph = nil
 	case m != nil:
-		m[keyRun] = t.run
+		m[keyRun] = t.shared[keyRun]
 	default:
 		if ev.CustomMetadata == nil {
 			ev.CustomMetadata = make(map[string]any, 1)
