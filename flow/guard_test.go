@@ -4,7 +4,9 @@
 package flow_test
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/flow"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -235,5 +238,40 @@ func TestGuardedWorkflow(t *testing.T) {
 				t.Errorf("drift: error %v, %d nodes behind it", err, len(g.after))
 			}
 		})
+	}
+}
+
+// The rows of a run say its steps and edges.
+func TestRows(t *testing.T) {
+	g := newGuarded(t, forms(repaired)["tools"])
+	events := g.ask(t)
+	g.Shop.Set("$52,000", true)
+	if _, err := g.reply(t, events, true); err != nil {
+		t.Fatal(err)
+	}
+	var edges []string
+	graphs := 0
+	for _, row := range g.Rows(cgtest.SessionID) {
+		var a struct {
+			Metadata struct {
+				Flow struct {
+					To, Edge string
+					Graph    map[string]any
+				}
+			} `json:"custom_metadata"`
+		}
+		if err := json.Unmarshal(row.Attributes, &a); err != nil {
+			t.Fatal(err)
+		}
+		if f := a.Metadata.Flow; row.EventType == record.NodeOutput {
+			edges = append(edges, strings.TrimSpace(f.To+" "+f.Edge))
+			if f.Graph["name"] == "shopping" {
+				graphs++
+			}
+		}
+	}
+	want := []string{"read", "order", "buy", "query refused for drift", "read", "order", "buy"}
+	if !slices.Equal(edges, want) || graphs != 1 {
+		t.Errorf("the rows have the edges %q and %d graphs, want %q and one", edges, graphs, want)
 	}
 }
