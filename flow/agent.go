@@ -104,14 +104,8 @@ func (e *engine) agent(cfg agent.Config) (agent.Agent, error) {
 
 // serve runs a message to the agent.
 func (e *engine) serve(ctx agent.InvocationContext, yield func(*session.Event, error) bool) {
-	c := agent.Promote(ctx)
-	if outer := turnOf(ctx); outer != nil {
-		// The agent is in a node of another flow, which tells it what to do.
-		for ev, err := range e.run(at(c, outer, c.Path()+"/"+e.path()), outer, textInput(ctx, nil)) {
-			if !yield(ev, err) {
-				return
-			}
-		}
+	if turnOf(ctx) != nil {
+		yield(nil, fmt.Errorf("flow: %q runs in a node of another flow; use Nested or WorkflowNode there", e.name))
 		return
 	}
 	t, told, err := e.begin(ctx)
@@ -119,7 +113,7 @@ func (e *engine) serve(ctx agent.InvocationContext, yield func(*session.Event, e
 		yield(told, err)
 		return
 	}
-	for ev, err := range e.run(at(c, t, e.path()), t, t.input) {
+	for ev, err := range e.run(at(agent.Promote(ctx), t, e.path()), t, t.input) {
 		if err == nil {
 			ev = t.stamp(ev, e.name)
 		}

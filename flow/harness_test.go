@@ -259,7 +259,10 @@ func answersIn(ctx agent.Context) int {
 }
 
 // buyer is an agent with a tool that a person has to confirm.
-func buyer(w *world, name string) agent.Agent {
+func buyer(w *world, name string) agent.Agent { return buyerOf(w, name, 1) }
+
+// buyerOf calls the tool n times at once.
+func buyerOf(w *world, name string, n int) agent.Agent {
 	buy, err := functiontool.New(functiontool.Config{Name: "buy", Description: "buy", RequireConfirmation: true},
 		func(_ agent.Context, in struct {
 			Item string `json:"item"`
@@ -274,7 +277,11 @@ func buyer(w *world, name string) agent.Agent {
 		last := adktest.LastResponse(req)
 		if last == nil {
 			w.log("%s?", name)
-			return adktest.Call("buy", map[string]any{"item": "x"}), nil
+			calls := make([]*genai.FunctionCall, n)
+			for i := range calls {
+				calls[i] = &genai.FunctionCall{Name: "buy", Args: map[string]any{"item": "x"}}
+			}
+			return adktest.Calls(calls...), nil
 		}
 		if last.Response["status"] == "bought" {
 			return adktest.Text("Bought."), nil

@@ -33,14 +33,6 @@ type node struct {
 // Name implements [workflow.Node]. In a graph the name is that of the graph.
 func (n *node) Name() string { return n.name }
 
-// StateFieldNames implements [workflow.StateParamsAware].
-func (n *node) StateFieldNames() []string {
-	if s, ok := n.Node.(workflow.StateParamsAware); ok {
-		return s.StateFieldNames()
-	}
-	return nil
-}
-
 // ValidateOutput implements [workflow.Node]. In a graph the step has validated the output.
 func (n *node) ValidateOutput(out any) (any, error) {
 	if n.graph != nil {

@@ -4,7 +4,6 @@
 package flow
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,10 +34,12 @@ type turn struct {
 
 type turnKey struct{}
 
-// turnOf returns the turn that the context is in, nil outside of a flow.
-func turnOf(ctx context.Context) *turn {
-	t, _ := ctx.Value(turnKey{}).(*turn)
-	return t
+// turnOf returns the turn that the context is in, nil outside of a flow. An agent that runs as a tool is outside.
+func turnOf(ctx agent.InvocationContext) *turn {
+	if t, ok := ctx.Value(turnKey{}).(*turn); ok && t.session.ID() == ctx.Session().ID() {
+		return t
+	}
+	return nil
 }
 
 // has says whether an event belongs to the run.
@@ -117,8 +118,8 @@ func (p *past) waits() (open []*question) {
 func (e *engine) begin(ctx agent.InvocationContext) (*turn, *session.Event, error) {
 	events := slices.Collect(ctx.Session().Events().All())
 	t := &turn{session: ctx.Session(), answers: make(map[string]any)}
-	if t.cont, _ = ctx.Value(continueKey{}).(*continuation); t.cont != nil {
-		t.cont.taken = true
+	if c, ok := ctx.Value(continueKey{}).(*continuation); ok && !c.taken {
+		t.cont, c.taken = c, true
 		return t, nil, e.resume(t, e.readPast(events))
 	}
 	message, frs := messageOf(ctx, events)

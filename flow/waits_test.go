@@ -12,8 +12,12 @@ import (
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/flow"
@@ -161,4 +165,86 @@ func TestNodeIsGone(t *testing.T) {
 	w.want(adktest.UserText("go"), "A B?", nil)
 	name = "B2"
 	w.want(answer(pair("B-1", "x")), "", flow.ErrChanged)
+}
+
+// An agent that asked for two confirmations goes on with each answer, and has not ended before the last.
+func TestTwoConfirmationsOfOneAgent(t *testing.T) {
+	for where, service := range services() {
+		t.Run(where, func(t *testing.T) {
+			w := newWorld(t, service(), func(w *world) []workflow.Edge {
+				return joined(w, done(w, "A"), flow.AgentNode(buyerOf(w, "B", 2)))
+			})
+			events := w.want(adktest.UserText("go"), "A B?", nil)
+			both := yes(events, true)
+			w.want(answer(both.Parts[0]), "B:buy", nil)
+			w.want(answer(both.Parts[0]), "", flow.ErrAnswered)
+			w.want(answer(both.Parts[1]), `B:buy C({"A":"A!","B":"Bought."})`, nil)
+			w.want(both, "", flow.ErrAnswered)
+		})
+	}
+}
+
+// A tool that runs long is answered by its own name.
+func TestLongRunningTool(t *testing.T) {
+	for where, service := range services() {
+		t.Run(where, func(t *testing.T) {
+			w := newWorld(t, service(), func(w *world) []workflow.Edge {
+				book, err := functiontool.New(functiontool.Config{Name: "book", Description: "book", IsLongRunning: true},
+					func(agent.Context, struct{}) (map[string]any, error) {
+						w.log("book")
+						return map[string]any{"status": "pending"}, nil
+					})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, err := llmagent.New(llmagent.Config{Name: "B", Tools: []tool.Tool{book}, Model: &adktest.Model{
+					Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+						last := adktest.LastResponse(req)
+						switch {
+						case last == nil:
+							return adktest.Call("book", nil), nil
+						case last.Response["status"] == "pending":
+							return adktest.Text("Wait."), nil
+						}
+						return adktest.Text("Booked."), nil
+					}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return joined(w, done(w, "A"), flow.AgentNode(a))
+			})
+			events := w.want(adktest.UserText("go"), "A book", nil)
+			var id string
+			for _, ev := range events {
+				if len(ev.LongRunningToolIDs) > 0 {
+					id = ev.LongRunningToolIDs[0]
+				}
+			}
+			msg := answer(&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "book", Response: map[string]any{"status": "booked"}}})
+			w.want(msg, `C({"A":"A!","B":"Booked."})`, nil)
+			w.want(msg, "", flow.ErrAnswered)
+		})
+	}
+}
+
+// The nodes also work in a workflow of ADK, and an agent of one flow in a node of another says what to use.
+func TestElsewhere(t *testing.T) {
+	w := &world{t: t, service: session.InMemoryService(), root: func(w *world) agent.Agent {
+		a, err := workflowagent.New(workflowagent.Config{Name: "w", Edges: workflow.Chain(workflow.Start, flow.AgentNode(buyer(w, "B")))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}}
+	w.want(adktest.UserText("go"), "B?", nil)
+	w = newWorld(t, session.InMemoryService(), func(w *world) []workflow.Edge {
+		inner, err := flow.Agent(workflowagent.Config{Name: "inner", Edges: workflow.Chain(workflow.Start, done(w, "a"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return workflow.Chain(workflow.Start, flow.AgentNode(inner))
+	})
+	if _, err := w.run(adktest.UserText("go")); err == nil || !strings.Contains(err.Error(), "use Nested or WorkflowNode there") {
+		t.Errorf("error %v", err)
+	}
 }
