@@ -156,7 +156,7 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 		if err == nil && goesOn {
 			ready, err = e.goOn(t, lv, state, input)
 			if err == nil && !ready && ctx.Path() == e.path() {
-				err = e.ended(state)
+				err = fmt.Errorf("%w: the last run of %q has ended, or waits for an answer", ErrNothingToContinue, e.name)
 			}
 		}
 		if err != nil {

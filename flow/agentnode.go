@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/genai"
+
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -49,21 +51,19 @@ type agentNode struct {
 	agent     agent.Agent
 	llm       bool // the agent is ADK's own: its last words end it
 	inputOnly bool
-	// result, when set, is the output in the place of the last words.
-	result func(*view) any
+	tool      string // whose result is the output in the place of the last words
 }
 
 // body runs the agent over its view of the session.
 func (n *agentNode) body(ctx agent.Context, input any, emit func(*session.Event) error) (any, error) {
 	t := turnOf(ctx)
-	if t == nil { // a workflow of ADK, or a dynamic node of one
+	if t == nil { // a workflow of ADK
 		t = &turn{session: ctx.Session(), invoked: ctx.InvocationID()}
 	}
 	v, err := t.view(ctx, n, input)
 	if err != nil {
 		return nil, err
 	}
-	refusals := v.refusals()
 	asked, ended := false, false
 	var last any
 	for ev, err := range n.agent.Run(v.context(ctx)) {
@@ -74,13 +74,12 @@ func (n *agentNode) body(ctx agent.Context, input any, emit func(*session.Event)
 			note(ev, keyAgain, true)
 			v.begun = true
 		}
-		refusals.add(ev)
 		asked = asked || len(ev.LongRunningToolIDs) > 0
 		if words, ok := lastWords(ev); ok && !asked && !v.waits {
 			last = words
 			if n.llm && ev.Author == n.agent.Name() && !ended {
 				ended = true
-				n.end(ev, v, last, refusals)
+				n.end(ev, v, last)
 			}
 		}
 		if err := emit(ev); err != nil {
@@ -92,52 +91,35 @@ func (n *agentNode) body(ctx agent.Context, input any, emit func(*session.Event)
 		return nil, workflow.ErrNodeInterrupted
 	case v.waits:
 		return nil, workflow.ErrNodeWaitingForOutput
-	case !ended && (last != nil || n.result != nil || len(refusals.why) > 0):
+	case !ended:
 		ev := session.NewEvent(ctx, ctx.InvocationID())
-		n.end(ev, v, last, refusals)
+		n.end(ev, v, last)
 		return nil, emit(ev)
 	}
 	return nil, nil
 }
 
 // end makes the event the one that ends the node.
-func (n *agentNode) end(ev *session.Event, v *view, words any, r *refusals) {
-	ev.Output = words
-	if n.result != nil {
-		ev.Output = n.result(v)
+func (n *agentNode) end(ev *session.Event, v *view, words any) {
+	results := v.results()
+	if ev.Output = words; n.tool != "" {
+		ev.Output = results[n.tool]
 	}
-	if ev.Output == nil {
-		note(ev, keyDone, true)
-	}
-	for _, why := range r.why {
-		note(ev, keyRefused, why)
+	note(ev, keyDone, true)
+	for _, result := range results {
+		if why := refused(result); why != "" {
+			note(ev, keyRefused, why)
+		}
 	}
 }
 
 // lastWords returns the text of an event with which an agent ends.
 func lastWords(ev *session.Event) (string, bool) {
-	if ev.Partial || len(ev.LongRunningToolIDs) > 0 || !ev.IsFinalResponse() || ev.Content == nil {
+	if ev.Partial || len(ev.LongRunningToolIDs) > 0 || !ev.IsFinalResponse() || ev.Content == nil || ev.Content.Role != genai.RoleModel {
 		return "", false
 	}
-	s, ok := textOf(ev)
-	return s, ok && (s != "" || len(ev.Content.Parts) == 0)
-}
-
-// refusals are the tools of an activation whose last call was refused.
-type refusals struct{ why map[string]string }
-
-// add looks for the results of tools. A call that ran afterwards takes a refusal back.
-func (r *refusals) add(ev *session.Event) {
-	if ev.Author == "user" {
-		return
-	}
-	for fr := range responses(ev.Content) {
-		if why := refused(fr.Response); why != "" {
-			r.why[fr.Name] = why
-		} else {
-			delete(r.why, fr.Name)
-		}
-	}
+	s := textOf(ev.Content)
+	return s, s != "" || len(ev.Content.Parts) == 0
 }
 
 // refused returns why a call was not run: the reason that contextgraph gives, or that a person said no.

@@ -98,16 +98,6 @@ func (e *engine) goOn(t *turn, lv *level, state *workflow.RunState, input any) (
 	return ready, nil
 }
 
-// ended is the error of a run that is not cut off.
-func (e *engine) ended(state *workflow.RunState) error {
-	for name, ns := range state.Nodes {
-		if ns.Status == workflow.NodeWaiting {
-			return fmt.Errorf("%w: %q waits for an answer", ErrNothingToContinue, name)
-		}
-	}
-	return fmt.Errorf("%w: the last run of %q has ended", ErrNothingToContinue, e.name)
-}
-
 // cutOff says whether something led to the node after it had ended last.
 func (e *engine) cutOff(lv *level, name string) bool {
 	at, latest := -1, -1

@@ -4,6 +4,7 @@
 package flow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,17 +61,14 @@ type nodeOptions struct {
 	into       string
 	mapper     func(output any, s State) map[string]any
 	idempotent bool
-	options    int // that write to the state
 }
 
 // Into has the output stand under the key of the state, in the place of the node's name.
-func Into(key string) NodeOption {
-	return func(o *nodeOptions) { o.into = key; o.options++ }
-}
+func Into(key string) NodeOption { return func(o *nodeOptions) { o.into = key } }
 
-// Map has a function say what the output writes to the state, in the place of the node's name.
+// Map has a function say what the output writes to the state, in the place of the node's name or [Into].
 func Map(f func(output any, s State) map[string]any) NodeOption {
-	return func(o *nodeOptions) { o.mapper = f; o.options++ }
+	return func(o *nodeOptions) { o.mapper = f }
 }
 
 // Idempotent says that the node may run again after a crash: see [Continue].
@@ -107,12 +105,6 @@ func (g *Graph) Node(name string, n workflow.Node, opts ...NodeOption) {
 	case *workflow.JoinNode:
 		g.wrong("the node %q is a join, but a graph runs one node at a time", name)
 	}
-	switch {
-	case x.options > 1:
-		g.wrong("the node %q has more than one of Into and Map", name)
-	case x.options == 1 && x.into == "" && x.mapper == nil:
-		g.wrong("the node %q has an Into without a key or a Map without a function", name)
-	}
 	x.Node = guarded(n)
 	g.nodes = append(g.nodes, x)
 }
@@ -134,14 +126,18 @@ func (g *Graph) End(nodes ...string) { g.ends = append(g.ends, nodes...) }
 // An edge leads from one node to another.
 type edge struct {
 	from, to string
-	name     string // of the condition
+	name     string // of the condition; "" for the fallback
 	when     func(State) bool
 	refused  bool
 	why      string // of the refusal; "" for any
 	atCap    bool
-	options  int
 	routes   []string // to the node, made once for all events
 	boxed    [2]any   // to and name, the same
+}
+
+// String names the condition.
+func (e *edge) String() string {
+	return fmt.Sprintf("the condition %q of the edge %q → %q", e.name, e.from, e.to)
 }
 
 // An EdgeOption says when an edge holds.
@@ -150,26 +146,22 @@ type EdgeOption func(*edge)
 // When has the edge hold if the function says so. The name stands in the record. The function only reads; that it
 // panics is an error with its name.
 func When(name string, holds func(State) bool) EdgeOption {
-	return func(e *edge) { e.name, e.when = name, holds; e.options++ }
+	return func(e *edge) { e.name, e.when = cmp.Or(name, noName), holds }
 }
+
+const noName = "?"
 
 // Refused has the edge hold if a guarded call of the node was rejected or blocked. No other edge of the node holds
 // then. An edge back to the node that reads repairs the plan.
-func Refused(e *edge) { e.name, e.refused = "refused", true; e.options++ }
+func Refused(e *edge) { e.name, e.refused = "refused", true }
 
 // RefusedFor is [Refused] for one reason: "rejected", or one that contextgraph gives, such as "drift".
 func RefusedFor(reason string) EdgeOption {
-	return func(e *edge) {
-		Refused(e)
-		e.name, e.why = "refused for "+reason, reason
-	}
+	return func(e *edge) { e.name, e.refused, e.why = "refused for "+reason, true, reason }
 }
 
 // AtCap has the edge hold only if no iterations are left. The nodes behind it have as many again, once.
-func AtCap() EdgeOption { return func(e *edge) { e.name, e.atCap = "at cap", true; e.options++ } }
-
-// fallback says whether the edge holds always.
-func (e *edge) fallback() bool { return e.options == 0 }
+func AtCap() EdgeOption { return func(e *edge) { e.name, e.atCap = "at cap", true } }
 
 // Edge adds an edge. The edges of a node are looked at in the order of their declaration, and the first that holds is
 // taken. An edge without a condition is the fallback and comes last. The first edge of a graph is from [Start].
@@ -178,14 +170,13 @@ func (g *Graph) Edge(from, to string, opts ...EdgeOption) {
 	for _, opt := range opts {
 		opt(e)
 	}
-	if e.options > 1 {
+	switch {
+	case len(opts) > 1:
 		g.wrong("the edge %q → %q has more than one condition; write one When", from, to)
-	}
-	if e.options > 0 && e.name == "" {
-		g.wrong("the condition of the edge %q → %q has no name", from, to)
-	}
-	if e.options > 0 && !e.atCap && !e.refused && e.when == nil {
-		g.wrong("the condition %q of the edge %q → %q has no function", e.name, from, to)
+	case e.name == noName:
+		g.wrong("%s has no name", e)
+	case e.name != "" && !e.atCap && !e.refused && e.when == nil:
+		g.wrong("%s has no function", e)
 	}
 	g.edges = append(g.edges, e)
 }
@@ -255,7 +246,7 @@ func (g *Graph) check() (errs []error) {
 	fallback := make(map[string]string)
 	for _, e := range g.edges {
 		switch {
-		case e.from == Start && !e.fallback():
+		case e.from == Start && e.name != "":
 			wrong("the edge from %s has a condition; begin at one node and branch behind it", Start)
 		case e.from != Start && g.node(e.from) == nil:
 			wrong("the edge %q → %q begins at a node that there is not", e.from, e.to)
@@ -273,7 +264,7 @@ func (g *Graph) check() (errs []error) {
 		if to, behind := fallback[e.from]; behind && !e.atCap && !e.refused {
 			wrong("the edge %q → %q stands behind the fallback to %q and is never taken", e.from, e.to, to)
 		}
-		if e.fallback() {
+		if e.name == "" {
 			fallback[e.from] = e.to
 		} else if names[e.from+"/"+e.name] {
 			wrong("the node %q has two edges named %q", e.from, e.name)

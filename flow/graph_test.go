@@ -65,10 +65,6 @@ func TestMistakes(t *testing.T) {
 		{`the node "n": Nested has no graph`, func(g *flow.Graph) { g.Node("n", flow.Nested(nil)) }},
 		{`the node "n": flow: mistake in the graph "inner"`, func(g *flow.Graph) { g.Node("n", flow.Nested(flow.New("inner"))) }},
 		{`the node "n" is a join, but a graph runs one node at a time`, func(g *flow.Graph) { g.Node("n", workflow.NewJoinNode("n")) }},
-		{`the node "n" has more than one of Into and Map`, func(g *flow.Graph) {
-			g.Node("n", flow.FuncNode(pass), flow.Into("k"), flow.Map(func(any, flow.State) map[string]any { return nil }))
-		}},
-		{`the node "n" has an Into without a key`, func(g *flow.Graph) { g.Node("n", flow.FuncNode(pass), flow.Into("")) }},
 		{`the node "g" has the name of its graph`, func(g *flow.Graph) { g.Node("g", flow.FuncNode(pass)); g.Edge("a", "g") }},
 		{`End names the node "x", which there is not`, func(g *flow.Graph) { g.End("x") }},
 		{`the edge "x" → "a" begins at a node that there is not`, func(g *flow.Graph) { g.Edge("x", "a") }},
@@ -79,7 +75,7 @@ func TestMistakes(t *testing.T) {
 		{`the edge "a" → "b" stands behind the fallback to "b" and is never taken`, func(g *flow.Graph) {
 			g.Edge("a", "b", flow.When("late", always))
 		}},
-		{`the condition of the edge "a" → "b" has no name`, func(g *flow.Graph) { g.Edge("a", "b", flow.When("", always)) }},
+		{`the condition "?" of the edge "a" → "b" has no name`, func(g *flow.Graph) { g.Edge("a", "b", flow.When("", always)) }},
 		{`the condition "x" of the edge "a" → "b" has no function`, func(g *flow.Graph) { g.Edge("a", "b", flow.When("x", nil)) }},
 		{`the edge "a" → "b" has more than one condition`, func(g *flow.Graph) { g.Edge("a", "b", flow.When("x", always), flow.AtCap()) }},
 		{`the node "b" has two edges named "x"`, func(g *flow.Graph) {

@@ -96,9 +96,9 @@ func (q *question) says() string {
 // An activation is what history says about a node: how it ended last, and what it did since.
 type activation struct {
 	// Of the last end. At is -1 before it; later ends have greater numbers.
-	at           int
-	output       any
-	route, event *session.Event // the event that carries routes, and the one of the end
+	at     int
+	output any
+	route  *session.Event // that carries routes
 	// Since the last end.
 	begun     bool
 	questions []*question
@@ -135,12 +135,11 @@ func (a *activation) handed() any {
 // level is the history of the nodes below one path.
 type level struct {
 	nodes map[string]*activation
-	steps []step // of a graph, in their order
+	steps []step
 }
 
-// A step is a node of a graph that has ended.
+// A step is a node that has ended.
 type step struct {
-	n        int
 	node, to string
 	atCap    bool
 }
@@ -188,13 +187,10 @@ func (t *turn) read(path string) *level {
 		}
 		a.add(ev, i, own, owner)
 		if own && isEnd(ev) {
-			if n, ok := number(meta(ev)[keyN]); ok {
-				atCap, _ := meta(ev)[keyAtCap].(bool)
-				lv.steps = append(lv.steps, step{n: n, node: name, to: noted(ev, keyTo), atCap: atCap})
-			}
+			atCap, _ := meta(ev)[keyAtCap].(bool)
+			lv.steps = append(lv.steps, step{node: name, to: noted(ev, keyTo), atCap: atCap})
 		}
 	}
-	slices.SortStableFunc(lv.steps, func(a, b step) int { return a.n - b.n })
 	return lv
 }
 
@@ -217,7 +213,7 @@ func (a *activation) add(ev *session.Event, i int, own bool, owner map[string]*a
 		return
 	}
 	out, _ := outputOf(ev)
-	*a = activation{at: i, output: out, event: ev, route: a.routing, branch: a.branch, answers: make(map[string]any)}
+	*a = activation{at: i, output: out, route: a.routing, branch: a.branch, answers: make(map[string]any)}
 }
 
 // isEnd says whether the event ends its node.
@@ -226,15 +222,4 @@ func isEnd(ev *session.Event) bool {
 		return true
 	}
 	return meta(ev)[keyDone] != nil
-}
-
-// number returns the whole number that a store may have made a float.
-func number(v any) (int, bool) {
-	switch n := v.(type) {
-	case int:
-		return n, true
-	case float64:
-		return int(n), true
-	}
-	return 0, false
 }

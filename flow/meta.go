@@ -89,24 +89,21 @@ func outputOf(ev *session.Event) (any, bool) {
 	if ev.Output != nil {
 		return ev.Output, true
 	}
-	if ev.NodeInfo != nil && ev.NodeInfo.MessageAsOutput {
-		return textOf(ev)
+	if ev.NodeInfo != nil && ev.NodeInfo.MessageAsOutput && ev.Content != nil {
+		return textOf(ev.Content), true
 	}
 	return nil, false
 }
 
-// textOf returns what a model said, without its thoughts.
-func textOf(ev *session.Event) (string, bool) {
-	if ev.Content == nil || ev.Content.Role != genai.RoleModel {
-		return "", false
-	}
+// textOf returns what a content says, without thoughts.
+func textOf(c *genai.Content) string {
 	var b strings.Builder
-	for _, p := range ev.Content.Parts {
+	for _, p := range c.Parts {
 		if p != nil && !p.Thought {
 			b.WriteString(p.Text)
 		}
 	}
-	return b.String(), true
+	return b.String()
 }
 
 // responses are the function responses of a content that have an id.

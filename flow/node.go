@@ -89,10 +89,9 @@ func (n *node) Run(ctx agent.Context, input any) iter.Seq2[*session.Event, error
 	}
 }
 
-// ends says whether an event has the output of the node itself.
+// ends says whether an event ends the node itself.
 func ends(ctx agent.Context, ev *session.Event) bool {
-	_, out := outputOf(ev)
-	return out && (ev.NodeInfo == nil || ev.NodeInfo.Path == "" || ev.NodeInfo.Path == ctx.Path())
+	return isEnd(ev) && (ev.NodeInfo == nil || ev.NodeInfo.Path == "" || ev.NodeInfo.Path == ctx.Path())
 }
 
 // leave ends the node with an event. It returns false if nothing may follow.

@@ -6,7 +6,6 @@ package flow
 import (
 	"encoding/json"
 	"slices"
-	"sync"
 
 	"google.golang.org/adk/v2/agent"
 )
@@ -22,12 +21,10 @@ type State struct {
 
 // A place is how far the run of a graph has come.
 type place struct {
-	graph *Graph
-	input any
-
-	mu     sync.Mutex
-	path   []string
-	capped bool // an edge of AtCap was taken
+	graph  *Graph
+	input  any
+	path   []string // written between nodes alone, of which one runs at a time
+	capped bool     // an edge of AtCap was taken
 }
 
 type placeKey struct{}
@@ -73,10 +70,8 @@ func (s State) Input() any { return s.place.input }
 // Output returns the last output of a node, nil if there is none.
 func (s State) Output(node string) any {
 	key := node
-	if s.place.graph != nil {
-		if n := s.place.graph.node(node); n != nil && n.into != "" {
-			key = n.into
-		}
+	if g := s.place.graph; g != nil && g.node(node) != nil {
+		key = g.node(node).key()
 	}
 	v, _ := s.Get(key)
 	return v
@@ -84,22 +79,16 @@ func (s State) Output(node string) any {
 
 // Path returns the nodes that have ended, in their order. In a condition the last one is that of the edge.
 func (s State) Path() []string {
-	s.place.mu.Lock()
-	defer s.place.mu.Unlock()
 	return slices.Clone(s.place.path)
 }
 
 // Iteration returns how many nodes have ended.
 func (s State) Iteration() int {
-	s.place.mu.Lock()
-	defer s.place.mu.Unlock()
 	return len(s.place.path)
 }
 
 // Visits returns how often a node has ended.
 func (s State) Visits(node string) int {
-	s.place.mu.Lock()
-	defer s.place.mu.Unlock()
 	n := 0
 	for _, p := range s.place.path {
 		if p == node {

@@ -4,7 +4,9 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
@@ -32,21 +34,20 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 	if err := n.write(s, out); err != nil {
 		return err
 	}
-	p.mu.Lock()
 	p.path = append(p.path, n.name)
-	count, capped := len(p.path), p.capped
-	p.mu.Unlock()
-	note(ev, keyN, count)
-
+	note(ev, keyN, len(p.path))
 	limit := n.graph.max
-	if capped {
+	if p.capped {
 		limit *= 2
 	}
 	ev.Routes = nil
-	why := noted(ev, keyRefused)
-	taken, err := n.choose(s, ev, why)
-	if taken != nil && count >= limit {
-		taken, err = n.atCap(capped)
+	s.read = make(map[string]any)
+	taken, err := n.choose(s, noted(ev, keyRefused))
+	if len(s.read) > 0 {
+		note(ev, keyRead, s.read)
+	}
+	if taken != nil && len(p.path) >= limit {
+		taken, err = n.atCap(p.capped)
 	}
 	switch {
 	case err != nil:
@@ -59,9 +60,7 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 		}
 		if taken.atCap {
 			note(ev, keyAtCap, true)
-			p.mu.Lock()
 			p.capped = true
-			p.mu.Unlock()
 		}
 	}
 	return err
@@ -70,45 +69,40 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 // write puts the output into the state of the step.
 func (n *node) write(s State, out any) (err error) {
 	if n.mapper != nil {
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("flow: the Map of the node %q panicked: %v", n.name, r)
-			}
-		}()
-		for k, v := range n.mapper(out, s) {
-			s.over[k] = v
-		}
+		defer recovered(&err, "the Map of the node "+n.name)
+		maps.Copy(s.over, n.mapper(out, s))
 		return nil
 	}
-	key := n.into
-	if key == "" {
-		key = n.name
-	}
 	if out == nil {
-		if _, before := s.Get(key); !before {
+		if _, before := s.Get(n.key()); !before {
 			return nil
 		}
 	}
-	s.over[key] = out
+	s.over[n.key()] = out
 	return nil
 }
 
+// key is where the output of the node stands in the state.
+func (n *node) key() string { return cmp.Or(n.into, n.name) }
+
+// holds asks the condition of an edge.
+func (e *edge) holds(s State) (holds bool, err error) {
+	defer recovered(&err, e)
+	return e.when == nil || e.when(s), nil
+}
+
+// recovered, deferred, makes a panic of the caller's function an error.
+func recovered(err *error, what any) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("flow: %s panicked: %v", what, r)
+	}
+}
+
 // choose returns the first edge that holds; nil at an end.
-func (n *node) choose(s State, ev *session.Event, why string) (*edge, error) {
-	defer func() {
-		if len(s.read) > 0 {
-			note(ev, keyRead, s.read)
-		}
-	}()
+func (n *node) choose(s State, why string) (*edge, error) {
 	for _, e := range n.edges {
 		if e.atCap || e.refused != (why != "") || (e.why != "" && e.why != why) {
 			continue
-		}
-		if e.when == nil {
-			return e, nil
-		}
-		if s.read == nil {
-			s.read = make(map[string]any)
 		}
 		holds, err := e.holds(s)
 		if err != nil {
@@ -125,16 +119,6 @@ func (n *node) choose(s State, ev *session.Event, why string) (*edge, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%w: node %q", ErrNoEdge, n.name)
-}
-
-// holds asks the condition of an edge.
-func (e *edge) holds(s State) (holds bool, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("flow: the condition %q of the edge %q → %q panicked: %v", e.name, e.from, e.to, r)
-		}
-	}()
-	return e.when(s), nil
 }
 
 // atCap returns the edge that is taken when no iterations are left.

@@ -35,25 +35,8 @@ func ToolNode(t tool.Tool, opts ...AgentOption) workflow.Node {
 		return broken(t.Name(), err)
 	}
 	n := AgentNode(a, opts...).(*agentNode)
-	n.result = func(v *view) any { return v.lastResult(t.Name()) }
+	n.tool = t.Name()
 	return n
-}
-
-// lastResult returns what the tool returned last since the node began.
-func (v *view) lastResult(name string) any {
-	_, own := v.split()
-	var result any
-	for _, ev := range own {
-		if ev.Author == "user" {
-			continue
-		}
-		for fr := range responses(ev.Content) {
-			if fr.Name == name {
-				result = fr.Response
-			}
-		}
-	}
-	return result
 }
 
 // A caller is the model of a tool node: it calls the tool with the last message, and ends when there is a result.

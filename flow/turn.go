@@ -5,6 +5,7 @@ package flow
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,8 +24,8 @@ const Cancel = "flow.cancel"
 type turn struct {
 	// session is the whole session: the nodes of agents see a part of it.
 	session session.Session
-	run     string         // "" outside of a flow, where ADK's invocation stands for the run
-	shared  map[string]any // the notes on an event that has no others
+	run     string // "" outside of a flow, where ADK's invocation stands for the run
+	boxed   any    // run, for all events
 	invoked string
 	answers map[string]any // of this message, by question
 	cont    *continuation  // in Continue
@@ -147,7 +148,7 @@ func (e *engine) begin(ctx agent.InvocationContext) (*turn, *session.Event, erro
 
 // goOn makes the turn one of the run.
 func (t *turn) goOn(run string, input any) {
-	t.run, t.input, t.shared = run, input, map[string]any{keyRun: run}
+	t.run, t.boxed, t.input = run, run, input
 }
 
 // accept takes the answers of a message. It returns the run that they are for, "" if they are for another agent.
@@ -219,13 +220,7 @@ func textInput(ctx agent.InvocationContext, events []*session.Event) any {
 	if content == nil {
 		return nil
 	}
-	var b strings.Builder
-	for _, p := range content.Parts {
-		if p != nil {
-			b.WriteString(p.Text)
-		}
-	}
-	return b.String()
+	return textOf(content)
 }
 
 // stamp makes an event of a node one of the run.
@@ -236,29 +231,16 @@ func (t *turn) stamp(ev *session.Event, flow string) *session.Event {
 	if len(ev.LongRunningToolIDs) > 0 {
 		// A runner gives the answer to the agent that asked; the agents of nodes are not known to it.
 		c := *ev
-		c.CustomMetadata = make(map[string]any, len(ev.CustomMetadata)+1)
-		for k, v := range ev.CustomMetadata {
-			c.CustomMetadata[k] = v
-		}
+		c.CustomMetadata = maps.Clone(ev.CustomMetadata)
+		note(&c, keyAuthor, ev.Author)
+		c.Author = flow
 		ev = &c
-		if ev.Author != flow && ev.Author != "" && noted(ev, keyAuthor) == "" {
-			note(ev, keyAuthor, ev.Author)
-		}
-		ev.Author = flow
 	}
-	switch m := meta(ev); {
-	case t.graph != nil:
-		note(ev, keyRun, t.run)
+	note(ev, keyRun, t.boxed)
+	if t.graph != nil {
 		note(ev, keyGraph, t.graph)
 		note(ev, keyInput, t.input)
 		t.graph = nil
-	case m != nil:
-		m[keyRun] = t.shared[keyRun]
-	default:
-		if ev.CustomMetadata == nil {
-			ev.CustomMetadata = make(map[string]any, 1)
-		}
-		ev.CustomMetadata[MetadataKey] = t.shared
 	}
 	return ev
 }

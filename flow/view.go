@@ -141,14 +141,18 @@ func (v *view) Events() session.Events {
 	return eventList(append(others, own...))
 }
 
-// refusals are those of what the node did before this turn.
-func (v *view) refusals() *refusals {
-	r := &refusals{why: make(map[string]string)}
+// results are the last results of the tools that the node has called.
+func (v *view) results() map[string]map[string]any {
+	results := make(map[string]map[string]any)
 	_, own := v.split()
 	for _, ev := range own {
-		r.add(ev)
+		for fr := range responses(ev.Content) {
+			if ev.Author != "user" {
+				results[fr.Name] = fr.Response
+			}
+		}
 	}
-	return r
+	return results
 }
 
 type eventList []*session.Event
