@@ -105,10 +105,15 @@ type carry struct{ session.Service }
 
 type carried struct {
 	session.Session
+	mu     sync.Mutex
 	events []*session.Event
 }
 
-func (c *carried) Events() session.Events { return list(c.events) }
+func (c *carried) Events() session.Events {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return list(c.events)
+}
 
 func (c carry) Get(ctx context.Context, req *session.GetRequest) (*session.GetResponse, error) {
 	resp, err := c.Service.Get(ctx, req)
@@ -156,6 +161,8 @@ func (c carry) AppendEvent(ctx context.Context, s session.Session, ev *session.E
 	if err := c.Service.AppendEvent(ctx, in.Session, ev); err != nil {
 		return err
 	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	in.events = append(in.events, ev)
 	return nil
 }
