@@ -5,6 +5,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
@@ -61,6 +62,9 @@ func (n *node) Run(ctx agent.Context, input any) iter.Seq2[*session.Event, error
 			switch {
 			case over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
 			case err != nil:
+				if n.graph != nil && !errors.Is(err, workflow.ErrNodeInterrupted) {
+					err = fmt.Errorf("flow: node %q: %w", n.name, err)
+				}
 				yield(nil, err)
 				return
 			case unfit != nil && len(ev.LongRunningToolIDs) > 0:

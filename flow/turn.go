@@ -81,7 +81,7 @@ func (e *engine) readPast(events []*session.Event) *past {
 		run := noted(ev, keyRun)
 		if run == "" || !below(pathOf(ev), e.path()) {
 			for _, id := range ev.LongRunningToolIDs {
-				p.others[id] = true
+				p.others[id] = ev.Author != e.name // ADK's own workflow of the name cannot be gone on with
 			}
 			continue
 		}
