@@ -205,10 +205,15 @@ func (e *engine) pend(state *workflow.RunState, lv *level, name string, input an
 	if a != nil && a.branch != "" {
 		ns.Branch = a.branch
 	}
-	if a != nil && len(a.questions) > 0 {
-		maps.Copy(ns.ResumedInputs, a.answers)
+	if a != nil && len(a.asked) > 0 {
+		ns.ResumedInputs = a.answers()
 		if r := e.nodes[name].Config().RerunOnResume; r == nil || !*r {
-			ns.ResumedInputs[given] = a.handed()
+			// It hands its answers over: one as it is, several by question.
+			var handed any = a.answers()
+			if len(ns.ResumedInputs) == 1 {
+				handed = a.asked[0].value
+			}
+			ns.ResumedInputs[given] = handed
 		}
 	}
 	state.Nodes[name] = ns

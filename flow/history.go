@@ -6,7 +6,6 @@ package flow
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -22,6 +21,20 @@ type question struct {
 	call          *genai.FunctionCall // by which it was asked; nil for none
 	schema        *jsonschema.Schema  // of the answer
 	answered      bool
+	value         any // the answer
+}
+
+// questions are those of a history, by id: the newest of each.
+type questions map[string]*question
+
+// take gives the questions the answers of an event. The first that fits counts.
+func (qs questions) take(ev *session.Event) {
+	for fr := range responses(ev.Content) {
+		if q := qs[fr.ID]; q != nil && !q.answered {
+			v, err := q.answer(fr)
+			q.value, q.answered = v, err == nil
+		}
+	}
 }
 
 // questionsOf returns the questions of an event.
@@ -100,36 +113,36 @@ type activation struct {
 	output any
 	route  *session.Event // that carries routes
 	// Since the last end.
-	begun     bool
-	questions []*question
-	answers   map[string]any
-	routing   *session.Event
-	branch    string
+	begun   bool
+	asked   []*question
+	routing *session.Event
+	branch  string
 }
 
-// open returns the questions without an answer.
+// open returns the ids of the questions without an answer.
 func (a *activation) open() (ids []string) {
-	for _, q := range a.questions {
-		if _, ok := a.answers[q.id]; !ok {
+	for _, q := range a.asked {
+		if !q.answered {
 			ids = append(ids, q.id)
 		}
 	}
 	return ids
 }
 
-// answeredBy says whether one of the answers is to a question of the node.
-func (a *activation) answeredBy(answers map[string]any) bool {
-	return slices.ContainsFunc(a.questions, func(q *question) bool { _, ok := answers[q.id]; return ok })
-}
-
-// handed is the output of a node that hands its answers over: the answer, or all of them by question.
-func (a *activation) handed() any {
-	if len(a.answers) == 1 {
-		for _, v := range a.answers {
-			return v
+// answers returns the answers by question.
+func (a *activation) answers() map[string]any {
+	m := make(map[string]any)
+	for _, q := range a.asked {
+		if q.answered {
+			m[q.id] = q.value
 		}
 	}
-	return maps.Clone(a.answers)
+	return m
+}
+
+// answeredBy says whether one of the answers is to a question of the node.
+func (a *activation) answeredBy(answers map[string]any) bool {
+	return slices.ContainsFunc(a.asked, func(q *question) bool { _, ok := answers[q.id]; return ok })
 }
 
 // level is the history of the nodes below one path.
@@ -147,24 +160,12 @@ type step struct {
 // read reads the history of a level from the events of the run.
 func (t *turn) read(path string) *level {
 	lv := &level{nodes: make(map[string]*activation)}
-	owner := make(map[string]*activation)
+	all := make(questions)
 	events := t.session.Events()
 	for i := range events.Len() {
 		ev := events.At(i)
 		if fromUser(ev) {
-			for fr := range responses(ev.Content) {
-				a := owner[fr.ID]
-				if a == nil {
-					continue
-				}
-				for _, q := range a.questions {
-					if v, err := q.answer(fr); q.id == fr.ID && err == nil {
-						if _, twice := a.answers[q.id]; !twice {
-							a.answers[q.id] = v
-						}
-					}
-				}
-			}
+			all.take(ev)
 			continue
 		}
 		if !t.has(ev) {
@@ -182,10 +183,10 @@ func (t *turn) read(path string) *level {
 		}
 		a := lv.nodes[name]
 		if a == nil {
-			a = &activation{at: -1, answers: make(map[string]any)}
+			a = &activation{at: -1}
 			lv.nodes[name] = a
 		}
-		a.add(ev, i, own, owner)
+		a.add(ev, i, own, all)
 		if own && isEnd(ev) {
 			atCap, _ := meta(ev)[keyAtCap].(bool)
 			lv.steps = append(lv.steps, step{node: name, to: noted(ev, keyTo), atCap: atCap})
@@ -195,16 +196,14 @@ func (t *turn) read(path string) *level {
 }
 
 // add adds an event of the node, or of a node in it.
-func (a *activation) add(ev *session.Event, i int, own bool, owner map[string]*activation) {
+func (a *activation) add(ev *session.Event, i int, own bool, all questions) {
 	a.begun = true
 	if a.branch == "" {
 		a.branch = ev.Branch
 	}
 	for _, q := range questionsOf(ev) {
-		delete(a.answers, q.id)
-		a.questions = slices.DeleteFunc(a.questions, func(old *question) bool { return old.id == q.id })
-		a.questions = append(a.questions, q)
-		owner[q.id] = a
+		a.asked = append(slices.DeleteFunc(a.asked, func(old *question) bool { return old.id == q.id }), q)
+		all[q.id] = q
 	}
 	if own && ev.Routes != nil {
 		a.routing = ev
@@ -213,7 +212,7 @@ func (a *activation) add(ev *session.Event, i int, own bool, owner map[string]*a
 		return
 	}
 	out, _ := outputOf(ev)
-	*a = activation{at: i, output: out, route: a.routing, branch: a.branch, answers: make(map[string]any)}
+	*a = activation{at: i, output: out, route: a.routing, branch: a.branch}
 }
 
 // isEnd says whether the event ends its node.

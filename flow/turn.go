@@ -53,8 +53,8 @@ func (t *turn) has(ev *session.Event) bool {
 
 // past is what the events of a session say about the runs of one flow.
 type past struct {
-	questions map[string]*question // by id, the newest of each
-	others    map[string]bool      // questions of others
+	questions
+	others    map[string]bool // questions of others
 	order     []*question
 	last      string          // the last run
 	inputs    map[string]any  // what each run began with
@@ -64,18 +64,12 @@ type past struct {
 // readPast reads the events up to the message of this turn.
 func (e *engine) readPast(events []*session.Event) *past {
 	p := &past{
-		questions: make(map[string]*question), others: make(map[string]bool),
+		questions: make(questions), others: make(map[string]bool),
 		inputs: make(map[string]any), cancelled: make(map[string]bool),
 	}
 	for _, ev := range events {
 		if fromUser(ev) {
-			for fr := range responses(ev.Content) {
-				if q := p.questions[fr.ID]; q != nil {
-					if _, err := q.answer(fr); err == nil {
-						q.answered = true
-					}
-				}
-			}
+			p.take(ev)
 			continue
 		}
 		run := noted(ev, keyRun)
