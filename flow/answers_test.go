@@ -5,6 +5,7 @@ package flow_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"google.golang.org/genai"
@@ -207,6 +208,11 @@ func play(t *testing.T, w *world, k kit, turns []turn) {
 		} else if err != nil {
 			t.Fatalf("turn %d: %v", i+1, err)
 		}
+		for _, ev := range events {
+			if path := ev.NodeInfo; k.name == "flow" && path != nil && !strings.HasPrefix(path.Path, "w@1") && !strings.HasPrefix(path.Path, "root") {
+				t.Errorf("turn %d: the path of an event is %q", i+1, path.Path)
+			}
+		}
 		if got := w.take(); got != want {
 			t.Fatalf("turn %d: the nodes did %q, want %q; error %v", i+1, got, want, err)
 		}
@@ -264,5 +270,29 @@ func TestBelowAnAgent(t *testing.T) {
 				play(t, w, ours, []turn{{say: text("go"), flow: "A B?"}, {say: c.say, flow: c.wants}})
 			})
 		}
+	}
+}
+
+// Below an LLM agent too, a message while the flow waits runs nothing, and two who asked are answered one by one.
+func TestBelowAnAgentItWaits(t *testing.T) {
+	for where, service := range services() {
+		t.Run(where, func(t *testing.T) {
+			w := &world{t: t, service: service(), root: func(w *world) agent.Agent {
+				return below(w, ours, joined(w, flow.AgentNode(buyer(w, "A")), flow.AgentNode(buyer(w, "B"))))
+			}}
+			both := yes(w.want(adktest.UserText("go"), "A? B?", nil), true)
+			if got := said(w.want(adktest.UserText("well?"), "", nil)); strings.Count(got, "The flow waits for an answer") != 1 {
+				t.Errorf("the flow says %q", got)
+			}
+			first, err := w.run(answer(both.Parts[0]))
+			if got := w.take(); err != nil || got != "A:buy" && got != "B:buy" || len(adktest.Confirmations(first)) > 0 {
+				t.Fatalf("the nodes did %q, error %v", got, err)
+			}
+			w.want(answer(both.Parts[0]), "", flow.ErrAnswered)
+			second, err := w.run(answer(both.Parts[1]))
+			if got := w.take(); err != nil || !strings.HasSuffix(got, `:buy C({"A":"Bought.","B":"Bought."})`) || len(second) == 0 {
+				t.Fatalf("the nodes did %q, error %v", got, err)
+			}
+		})
 	}
 }

@@ -261,3 +261,26 @@ func TestState(t *testing.T) {
 		})
 	}
 }
+
+// ADK's retries count for a node of a graph, and its error names the node.
+func TestRetries(t *testing.T) {
+	for tries, want := range map[int]string{3: "a a a b", 2: "a a"} {
+		calls := 0
+		w := graphWorld(t, session.InMemoryService(), func(w *world, g *flow.Graph) {
+			g.Node("a", workflow.NewFunctionNode("", func(agent.Context, any) (string, error) {
+				w.log("a")
+				if calls++; calls < 3 {
+					return "", errors.New("down")
+				}
+				return "ok", nil
+			}, workflow.NodeConfig{RetryConfig: &workflow.RetryConfig{MaxAttempts: tries}}))
+			g.Node("b", done(w, "b"))
+			g.Edge(flow.Start, "a")
+			g.Edge("a", "b")
+		})
+		_, err := w.run(adktest.UserText("go"))
+		if got := w.take(); got != want || (tries == 3) != (err == nil) || err != nil && err.Error() != `flow: node "a": down` {
+			t.Errorf("%d tries: the nodes did %q, error %v", tries, got, err)
+		}
+	}
+}

@@ -275,3 +275,50 @@ func TestRows(t *testing.T) {
 		t.Errorf("the rows have the edges %q and %d graphs, want %q and one", edges, graphs, want)
 	}
 }
+
+// An input that contextgraph guards is guarded in a flow too: what drifted is not taken, and the question stays open.
+func TestGuardedInput(t *testing.T) {
+	for _, price := range []string{"$40,000", "$52,000"} {
+		t.Run(price, func(t *testing.T) {
+			w := &cgtest.Workflow{Harness: cgtest.New(t, cgtest.FoundByNode, cgtest.GuardInputs("review"))}
+			serve := func() {
+				f := flow.New("shopping")
+				f.Node("find", flow.FuncNode(func(agent.Context, any) (map[string]any, error) {
+					price, _ := w.Shop.Get()
+					return map[string]any{"items": []any{map[string]any{"name": cgtest.Item, "price": price}}}, nil
+				}))
+				f.Node("review", workflow.NewEmittingFunctionNode("review", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
+					return workflow.ResumeOrRequestInput(ctx, emit, session.RequestInput{
+						InterruptID: "review-1", Message: "Buy it?", Payload: map[string]any{"item": cgtest.Item},
+					})
+				}, workflow.NodeConfig{}))
+				f.Node("buy", flow.FuncNode(func(agent.Context, any) (string, error) { w.Bought.Add(1); return "bought", nil }))
+				f.Edge(flow.Start, "find")
+				f.Edge("find", "review")
+				f.Edge("review", "buy")
+				a, err := f.Agent()
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.Serve(a)
+			}
+			serve()
+			w.AskInput()
+			w.Shop.Set(price, true)
+			serve()
+			err := w.Reply(cgtest.InputAnswer("review-1", "yes"))
+			if safe := price == "$40,000"; safe != (err == nil) {
+				t.Fatalf("error %v", err)
+			} else if safe {
+				w.WantBought(1)
+				w.WantState(safety.StateExecuted)
+			} else {
+				w.WantBought(0)
+				w.WantState(safety.StateBlocked)
+			}
+			if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err == nil {
+				t.Error("the same answer again was accepted")
+			}
+		})
+	}
+}
