@@ -105,7 +105,9 @@ func (n *agentNode) end(ev *session.Event, v *view, words any) {
 	if ev.Output = words; n.tool != "" {
 		ev.Output = results[n.tool]
 	}
-	note(ev, keyDone, true)
+	if ev.Output == nil {
+		note(ev, keyDone, true)
+	}
 	for _, result := range results {
 		if why := refused(result); why != "" {
 			note(ev, keyRefused, why)

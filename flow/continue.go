@@ -78,20 +78,16 @@ func (e *engine) goOn(t *turn, lv *level, state *workflow.RunState, input any) (
 		}
 	}
 	for name, n := range e.nodes {
-		if name == workflow.Start.Name() || !e.cutOff(lv, name) {
+		if a := lv.nodes[name]; !e.cutOff(lv, name) || a != nil && len(a.open()) > 0 {
 			continue
-		}
-		if a := lv.nodes[name]; a != nil && len(a.open()) > 0 {
-			continue // it waits
-		}
-		out, done := t.cont.done[name]
-		if !done && !t.cont.again[name] && inDoubt(n) {
-			return false, fmt.Errorf("%w: %q began and did not end; say flow.Again(%q) or flow.Done(%q, output)", ErrInDoubt, name, name, name)
 		}
 		ns := e.pend(state, lv, name, input)
 		ns.ResumedInputs[continued] = true
-		if done {
+		if out, done := t.cont.done[name]; done {
 			ns.ResumedInputs[given] = out
+		}
+		if _, known := ns.ResumedInputs[given]; !known && !t.cont.again[name] && inDoubt(n) {
+			return false, fmt.Errorf("%w: %q began and did not end; say flow.Again(%q) or flow.Done(%q, output)", ErrInDoubt, name, name, name)
 		}
 		ready = true
 	}

@@ -199,3 +199,18 @@ func TestContinueNoFlow(t *testing.T) {
 	}}
 	w.goOn("a", flow.ErrNothingToContinue)
 }
+
+// An answer that is an output is not in doubt: nothing runs for it.
+func TestContinueBehindAHandedAnswer(t *testing.T) {
+	w, left := killed(t, 100, func(w *world, g *flow.Graph) {
+		g.Node("ask", hands(w, "H"))
+		g.Node("c", told(w, "c"), flow.Idempotent())
+		g.Edge(flow.Start, "ask")
+		g.Edge("ask", "c")
+	})
+	w.want(adktest.UserText("go"), "H?", nil)
+	left.Store(1)
+	w.want(answer(pair("H-1", "x")), "", errDied)
+	left.Store(100)
+	w.goOn(`c("x")`, nil)
+}

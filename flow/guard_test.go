@@ -237,6 +237,14 @@ func TestGuardedWorkflow(t *testing.T) {
 			} else if !safe && (!errors.Is(err, flow.ErrRefused) || len(g.after) != 0) {
 				t.Errorf("drift: error %v, %d nodes behind it", err, len(g.after))
 			}
+			if price == "$40,000" {
+				return
+			}
+			for _, err = range flow.Continue(t.Context(), g.Runner, cgtest.User, cgtest.SessionID) {
+			}
+			if !errors.Is(err, flow.ErrInDoubt) || !strings.Contains(err.Error(), `"buyer"`) || len(g.after) != 0 {
+				t.Errorf("continued: error %v, %d nodes behind it", err, len(g.after))
+			}
 		})
 	}
 }

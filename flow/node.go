@@ -104,7 +104,8 @@ func (n *node) leave(ctx agent.Context, ev *session.Event, yield func(*session.E
 	if n.graph != nil {
 		err = n.step(ctx, ev)
 	} else if why := noted(ev, keyRefused); why != "" {
-		ev.Output = nil
+		ev.Output = nil // it has not ended: nothing behind it may run, also after Continue
+		delete(meta(ev), keyDone)
 		err = fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
 	} else if _, ok := outputOf(ev); !ok {
 		note(ev, keyDone, true)
