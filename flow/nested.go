@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
@@ -77,12 +78,9 @@ func (e *engine) result(lv *level) any {
 		}
 		return nil
 	}
-	leads := make(map[string]bool)
-	for _, edge := range e.edges {
-		leads[edge.From.Name()] = true
-	}
 	for name, a := range lv.nodes {
-		if !leads[name] && a.output != nil {
+		leads := slices.ContainsFunc(e.edges, func(edge workflow.Edge) bool { return edge.From.Name() == name })
+		if !leads && a.output != nil {
 			return a.output
 		}
 	}
