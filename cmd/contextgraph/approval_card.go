@@ -312,7 +312,7 @@ func (c *approvalCard) decisions() {
 			said = "approved"
 		}
 		if !w.Accepted && (w.Confirmed || w.Refusal != "") {
-			said += ", not taken: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
+			said += ", did not count: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
 		}
 		who := cmp.Or(w.Approver, "nobody that is named")
 		if !w.Authenticated {

@@ -21,18 +21,19 @@ const (
 )
 
 // action says in a sentence what a yes lets happen, or what came of it.
-func (q *request) action() string {
+func (a *Approval) action() string {
 	switch {
-	case q.Kind == kindInput:
+	case a.Kind == kindInput:
 		return "The agent asks for an input: answer it where the agent is used."
-	case q.Kind != KindConfirmation:
-		return fmt.Sprintf("The agent asks for a %s: answer it where the agent is used.", q.Kind)
-	case q.Tool == "":
+	case a.Kind != KindConfirmation:
+		return fmt.Sprintf("The agent asks for a %s: answer it where the agent is used.", a.Kind)
+	case a.Tool == "":
 		return ""
 	}
-	args := members(q.Args)
+	begin := a.begins() + " " + a.Tool + " once, "
+	args := members(a.Args)
 	if len(args) == 0 {
-		return q.Tool + " " + q.verb() + ", without arguments."
+		return begin + "without arguments."
 	}
 	var said []string
 	for _, m := range args[:min(len(args), maxActionArgs)] {
@@ -41,20 +42,33 @@ func (q *request) action() string {
 	if more := len(args) - len(said); more > 0 {
 		said = append(said, plural(more, "more argument", "more arguments"))
 	}
-	return q.Tool + " " + q.verb() + ", with " + list(said) + "."
+	return begin + "with " + list(said) + "."
 }
 
-// verb is the verb of the sentence: a call that was blocked never ran.
-func (q *request) verb() string {
-	switch q.Status {
+// begins is the sentence up to the name of the tool: a call that was blocked never ran.
+func (a *Approval) begins() string {
+	const unchanged = ", and nothing has changed, the agent runs"
+	switch a.Status {
 	case StatusExecuted:
-		return "ran once"
+		return "The agent ran"
 	case StatusFailed, StatusInDoubt:
-		return "was started once"
+		return "The agent started"
 	case StatusDrift, StatusRejected, StatusExpired, StatusSuperseded:
-		return "was to run once"
+		return "The agent wanted to run"
+	case StatusSafe:
+		return "If nothing has changed, the agent runs"
 	}
-	return "would run once"
+	switch more := a.Approvers - len(a.Consents) - 1; {
+	case a.Overridden:
+		return "The agent is about to run"
+	case !a.Enforced:
+		return "If you say yes, the agent runs"
+	case a.Hopeless != "":
+		return "No yes can let it run: the agent asks to run"
+	case more > 0:
+		return "If you and " + plural(more, "other person", "other people") + " say yes" + unchanged
+	}
+	return "If you say yes" + unchanged
 }
 
 // member is a member of a JSON object.
