@@ -85,6 +85,8 @@ type Approval struct {
 	// Costs has the cost of the plan for each rule of a budget: as the human saw it, and as the last
 	// check found it.
 	Costs []safety.Cost `json:"costs"`
+	// Total says what the call buys in all, with the prices that were read; "" where that is not certain.
+	Total string `json:"total,omitempty"`
 	// NotChosen has the entities that could have been chosen and do not count; nil if there are
 	// none.
 	NotChosen *NotChosen `json:"not_chosen,omitempty"`

@@ -111,6 +111,7 @@ type payload struct {
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
 		Hopeless  string        `json:"hopeless"`
+		Total     string        `json:"total"`
 		Unread    []string      `json:"not_checked"`
 		Warnings  []string      `json:"warnings"`
 		Notes     []string      `json:"notes"`
@@ -154,7 +155,7 @@ func (c *collector) request(r *row, at int, kind string) {
 	if seen.Hopeless != "" {
 		q.Hopeless = noCheckPasses + sentence(seen.Hopeless)
 	}
-	q.Costs, q.Notes, q.NotChecked = seen.Costs, seen.Notes, seen.Unread
+	q.Costs, q.Total, q.Notes, q.NotChecked = seen.Costs, seen.Total, seen.Notes, seen.Unread
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
 	if kind == KindConfirmation {

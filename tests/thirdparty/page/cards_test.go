@@ -38,7 +38,7 @@ var flowCards = []struct {
 	{"decoy", "attacks/alternatives/decoy_without_alternatives", "", 0, []string{"Product Desk", "Lamp"}},
 	{"drift", "attacks/what_counts/placements_dearer", "", 1, []string{"$40,000 is now $52,000"}},
 	{"asked-again", "honest/alternatives/asked_again", "", 1, []string{"$400", "$800"}},
-	{"source-down", "honest/before_asking/source_is_down", "", 0, []string{"Its source is down"}},
+	{"source-down", "honest/before_asking/source_is_down", "", 0, []string{"Drug Ibuprofen: its source is down", "It could not be checked"}},
 	{"not-seen", "attacks/unread/one_of_two_lines", later, 0, []string{"Placement Strava", "not seen"}},
 	{"two-approvers", "honest/people/two_approve", "", 1, []string{"1 of 2", "eva"}},
 	{"total", "honest/shown/total_of_an_order", "", 0, []string{"€3.10", "at least 10 needed"}},

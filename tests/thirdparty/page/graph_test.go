@@ -33,7 +33,7 @@ func (p *tab) choose(text string) {
 // The graph and its details say what the last check found, by an icon, a text and a colour.
 func TestGraphShowsDrift(t *testing.T) {
 	for _, c := range []struct{ session, check, tone, asked string }{
-		{"nike", "Drift", "warn", "Drift"}, {"tesla", "Check failed", "bad", "Check failed"}, {"elf", "Safe", "good", "Executed"},
+		{"nike", "Changed since it was read", "warn", "Changed since it was read"}, {"tesla", "Check failed", "bad", "Check failed"}, {"elf", "Safe", "good", "Executed"},
 	} {
 		t.Run(c.session, func(t *testing.T) {
 			p := openDemo(t, "s="+c.session+"&v=graph")

@@ -35,6 +35,7 @@ function head(app, a, index) {
     h("div", "card-state", chip(a.status), waits(a.status) && countdownEl(a.expires_at), !a.enforced && badge("observed only", "wait", "info"), a.overridden && badge("overridden: its check failed", "bad", "warning"),
       h("span", "muted", "asked ", agoEl(a.requested_at), a.agent && " by " + a.agent)),
     h("h2", { id: "approval-" + index }, marked(actionOf(a), a.tool)),
+    a.total && h("p", "card-total", "Total, at the prices that were read: ", h("strong", {}, a.total)),
     a.not_checked && h("p", "note", icon("info"), "Not checked, because no rule reads it: " + a.not_checked.join(", ") + "."),
     h("p", { class: "card-explain status-" + a.status }, pointed(a.explanation, a)),
     !a.hopeless && a.warnings.length > 0 && h("ul", "callout warn list", a.warnings.map((w) => h("li", {}, icon("warning"), w))),
@@ -185,6 +186,6 @@ function stepLine(app, a) {
   return h("ol", "passed", a.progress.map((p) => {
     // The gate refuses by a code.
     const answer = p.step === "refused" && a.answers.find((x) => x.at === p.at);
-    return line(...lookOfStep(p), [pointed(p.text, a), " ", answer && answer.reason && [badge(words(answer.reason), "bad"), " "], h("span", "passed-at", agoEl(p.at))]);
+    return line(...lookOfStep(p), [pointed(p.text, a), " ", answer && answer.reason && [badge(wordOf("status", answer.reason).name.toLowerCase(), "bad"), " "], h("span", "passed-at", agoEl(p.at))]);
   }), end && line(...end));
 }

@@ -93,7 +93,7 @@ class DecideBox {
         ". What the gate makes of it appears here: the record has no word of it yet."), this.nowhere());
     } else {
       replace(this.out, refused && line("error", "bad-text", "The last yes did not count: ",
-        h("strong", {}, words(refused.reason || "no reason is on record")), refused.refusal ? ". " + capital(refused.refusal) + "." : "."), this.nowhere());
+        h("strong", {}, wordOf("status", refused.reason || "no reason is on record").name.toLowerCase()), refused.refusal ? ". " + capital(refused.refusal) + "." : "."), this.nowhere());
     }
     this.root.hidden = !this.out.firstChild && !this.buttons.firstChild;
   }

@@ -135,6 +135,7 @@
  * @property {Finding[]} findings of the last check
  * @property {("approve"|"reject"|"override"|"resolve"|"check")[]} can what can be done about it now
  * @property {string} [hopeless] why no yes can work
+ * @property {string} [total] what the call buys in all
  * @property {string} [unproven] why a yes may not let it run now
  * @property {string} [replaced_by] the id of the newer request for the same call
  * @property {string} [state]
