@@ -121,6 +121,8 @@ type Approval struct {
 	// thing. Each has, by key, the attribute that is what one costs. Only the result of [Guard.Ask] has them.
 	Total string
 	Each  map[string]string
+	// Money has the amounts that rules read in the arguments, by JSON Pointer. Only the result of [Guard.Ask] has it.
+	Money map[string]string
 	// NotChecked names the arguments that nothing reads, as "options.ship.to". Only the result of [Guard.Ask] has it.
 	NotChecked []string
 	// Fails says why the check will fail, as far as that is known by the arguments and by what the model that asked had
@@ -218,7 +220,7 @@ func (a Approval) Clone() Approval {
 		a.Needs[key] = maps.Clone(needs)
 	}
 	a.Costs = slices.Clone(a.Costs)
-	a.Each = maps.Clone(a.Each)
+	a.Each, a.Money = maps.Clone(a.Each), maps.Clone(a.Money)
 	a.NotChecked = slices.Clone(a.NotChecked)
 	a.Fails = slices.Clone(a.Fails)
 	a.Gaps = slices.Clone(a.Gaps)
@@ -245,6 +247,7 @@ func (a Approval) Clone() Approval {
 //	  "check": {"verdict", "at": RFC 3339, "not_yet": [text]}, the check before asking and what it could not look at,
 //	    absent where none was made,
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
+//	  "money": {JSON Pointer: text}, the amounts that rules read in the arguments, absent where there is none,
 //	  "total": text, see [Approval.Total], absent where there is none,
 //	  "costs": [{"budget_type", "budget", "limit", "seen", "others"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
@@ -327,6 +330,13 @@ func (a Approval) Shown() map[string]any {
 	}
 	if len(a.Surroundings.Shown) > 0 {
 		out["state"] = a.Surroundings.shown()
+	}
+	if len(a.Money) > 0 {
+		money := make(map[string]any, len(a.Money))
+		for at, amount := range a.Money {
+			money[at] = amount
+		}
+		out["money"] = money
 	}
 	if a.Total != "" {
 		out["total"] = a.Total

@@ -159,7 +159,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Total, a.Each = total, each
+	a.Total, a.Each, a.Money = total, each, q.money(r.Redact)
 	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked = costs, notChecked, known.fails(), known.never(), checked
 	if !r.Chained {
 		return a, nil

@@ -48,6 +48,43 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// What a rule reads as an amount is one in the sentence.
+func TestActionOfMoney(t *testing.T) {
+	s := newScript(t).asks()
+	for i := range s.rows {
+		calls(`{"lines":[{"placement":"Yahoo","spend":90000}],"a/b":5,"n":5}`)(&s.rows[i])
+		s.rows[i].Content = []byte(strings.Replace(string(s.rows[i].Content), `"warnings":[]`, `"warnings":[],"total":"2 × $5 = $10","money":{"/lines/0/spend":"$90,000","/a~1b":"€5"}`, 1))
+	}
+	a := s.see(at(60)).Approvals[0]
+	if want := "If you say yes, and nothing has changed, the agent runs buy once, with a/b €5, lines Yahoo $90,000 and n 5."; a.Action != want || a.Total != "2 × $5 = $10" {
+		t.Errorf("%q, total %q, want %q", a.Action, a.Total, want)
+	}
+}
+
+// A sentence says who else has to say yes, and that no yes can work.
+func TestActionOfOthers(t *testing.T) {
+	for want, change := range map[string]func(*safety.Approval){
+		"If you and 1 other person say yes, and nothing has changed, the agent runs": func(a *safety.Approval) { a.Approvers = 2 },
+		"If you and 2 other people say yes, and nothing has changed, the agent runs": func(a *safety.Approval) { a.Approvers = 3 },
+		"If you say yes, and nothing has changed, the agent runs":                    func(a *safety.Approval) { a.Approvers, a.Consents = 2, []safety.Consent{{Who: "eva"}} },
+		"If nothing has changed, the agent runs":                                     func(a *safety.Approval) { a.State = safety.StatePermitted },
+		"The agent wanted to run":                                                    func(a *safety.Approval) { a.State = safety.StateSuperseded },
+	} {
+		ledger := safety.Approval{ID: "a-1", Session: session, ConfirmationID: "q1", State: safety.StatePending, RequestedAt: at(7), ExpiresAt: at(3600)}
+		change(&ledger)
+		if got := newScript(t).asks().see(at(60), ledger).Approvals[0].Action; got != want+" buy once, with n 1." {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := newScript(t).asks().checks("check", "drift", "").see(at(60)).Approvals[0].Action; !strings.HasPrefix(got, "No yes can let it run: the agent asks to run buy once") {
+		t.Errorf("hopeless: %q", got)
+	}
+	a := newScript(t).asks().checks("check", "check_failed", "").see(at(60)).Approvals[0]
+	if a.Unproven != "It could not be checked (Product Strava: its source gave no answer in time): as long as that is so, nothing runs after a yes." {
+		t.Errorf("unproven: %q", a.Unproven)
+	}
+}
+
 // A call that was blocked never ran, and the sentence does not say so.
 func TestActionThatEnded(t *testing.T) {
 	for _, tt := range []struct {

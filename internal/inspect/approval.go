@@ -87,6 +87,8 @@ type Approval struct {
 	Costs []safety.Cost `json:"costs"`
 	// Total says what the call buys in all, with the prices that were read; "" where that is not certain.
 	Total string `json:"total,omitempty"`
+	// Money has the amounts that rules read in the arguments, by JSON Pointer, as people write them.
+	Money map[string]string `json:"-"`
 	// NotChosen has the entities that could have been chosen and do not count; nil if there are
 	// none.
 	NotChosen *NotChosen `json:"not_chosen,omitempty"`
