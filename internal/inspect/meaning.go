@@ -73,6 +73,9 @@ func (q *request) waiting() string {
 	if n := len(q.Answers); n > 0 && !q.Answers[n-1].Accepted {
 		return fmt.Sprintf("The last answer did not count: %s The request waits for another one%s.", sentence(q.Answers[n-1].why()), q.until())
 	}
+	if q.Hopeless != "" {
+		return fmt.Sprintf("The request is open%s, but no yes can let it run: say no, or wish for a change.", q.until())
+	}
 	return fmt.Sprintf("The request waits for an answer%s. %s", q.until(), q.whenChecked())
 }
 

@@ -48,7 +48,7 @@ func TestCard(t *testing.T) {
 	p.holds(`!document.querySelector(".ap-ids").open && __t.all("#panel-approvals .json .j-leaf").length > 5`)
 	p.holds(`!/Status\s+OK/.test(document.querySelector("#panel-approvals").innerText)`)
 	p.click(card+" .checks summary", "when it was answered")
-	p.shows(card+" .checks", "before anybody was asked", "when it was answered", "2 stale of 5", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
+	p.shows(card+" .checks", "before anybody was asked", "when it was answered", "2 of 5 changed", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
 	p.click(card + " .ap-ids summary")
 	p.shows(card+" .ap-ids", "Fingerprint of what was seen", "Digest of the arguments", "Policy version", "Confirmation")
 	p.click(card+" .whys button", "query_ad_inventory")

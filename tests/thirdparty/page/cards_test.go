@@ -32,7 +32,7 @@ var flowCards = []struct {
 	says            []string
 }{
 	{"set", "attacks/sets/cart_item_swapped", "", 0, []string{"Cart cart1", "Chair, Desk"}},
-	{"hold", "attacks/sets/payment_is_held", "", 0, []string{"Invoice R-104", "$1,980"}},
+	{"hold", "attacks/sets/payment_is_held", "", 0, []string{"Invoice R-104", "$1,980", "none"}},
 	{"limit", "attacks/what_counts/pay_less_is_left", "", 0, []string{"$1,980 of $2,000"}},
 	{"alternatives", "honest/alternatives/not_chosen_is_shown", "", 0, []string{"Not checked", "count", "Not chosen, and not checked", "Lamp"}},
 	{"decoy", "attacks/alternatives/decoy_without_alternatives", "", 0, []string{"Product Desk", "Lamp"}},
@@ -41,7 +41,8 @@ var flowCards = []struct {
 	{"source-down", "honest/before_asking/source_is_down", "", 0, []string{"Drug Ibuprofen: its source is down", "It could not be checked"}},
 	{"not-seen", "attacks/unread/one_of_two_lines", later, 0, []string{"Placement Strava", "not seen"}},
 	{"two-approvers", "honest/people/two_approve", "", 1, []string{"1 of 2", "eva"}},
-	{"total", "honest/shown/total_of_an_order", "", 0, []string{"€3.10", "at least 10 needed"}},
+	{"replaced", "honest/twice/yes_to_the_later_one", "", 0, []string{"Replaced by a newer request", "Open the newer request"}},
+	{"total", "honest/shown/total_of_an_order", "", 0, []string{"€3.10", "at least 10 needed", "10 × €3.10 = €31"}},
 }
 
 // TestCardsOfFlows shows what a person sees who is asked in a flow of the corpus. It writes pictures when somebody asks:
@@ -53,9 +54,14 @@ func TestCardsOfFlows(t *testing.T) {
 	}
 	for _, c := range flowCards {
 		t.Run(c.name, func(t *testing.T) {
-			p := open(t, flowPage(t, c.flow, c.way, c.answers))
+			at := flowPage(t, c.flow, c.way, c.answers)
+			if c.name == "replaced" {
+				at += "&approval=0"
+			}
+			p := open(t, at)
 			p.wait(`document.querySelector("#panel-approvals .card")`)
 			p.shows(card, c.says...)
+			p.holds(`/^(If (you|nothing)|The agent |No yes )/.test(__t.text("#panel-approvals .card h2"))`)
 			if *cardsDir != "" {
 				p.cardPicture(filepath.Join(*cardsDir, c.name+".png"))
 			}

@@ -207,10 +207,10 @@ func TestCheckNow(t *testing.T) {
 	p.holds(`document.activeElement.classList.contains("check-now") && __t.text(".session-head").includes("Pending") && document.querySelectorAll(".decide-buttons button").length === 3`)
 	p.shows("#cg-announce", "Changed since it was read. The world changed since it was read")
 	// A yes cannot work: it is not the first choice, and says why, also where it is confirmed.
-	p.wait(`__t.text(".decide").includes("a yes now would block it for good")`)
+	p.wait(`__t.text(".decide").includes("after a yes now it can never run")`)
 	p.holds(`document.querySelectorAll(".decide-buttons .primary").length === 0 && !__t.text(".decide").includes("→")`)
 	p.click(card+" .decide button", "Yes")
-	p.shows(card+" .decision", "a yes now would block it for good", "Yes all the same")
+	p.shows(card+" .decision", "after a yes now it can never run", "Yes all the same")
 	// It is the same where somebody else opens the page.
 	again := open(t, url+"#s=adcp/buyer-agent/sess-nike-summer")
 	again.shows(card+" .v-changed", "$40,000 is now $52,000 +30 %")

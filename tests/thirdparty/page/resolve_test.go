@@ -61,7 +61,7 @@ func TestResolveAndOverride(t *testing.T) {
 	p.shows("#panel-approvals", "In doubt", "say what came of it")
 	p.click(decide+" button", "Record that it took effect")
 	p.wait(`document.activeElement.localName === "textarea"`)
-	p.shows(decide, "How do you know?", "Nothing runs because of this")
+	p.shows(decide, "How do you know?", "Nothing runs because of it")
 	p.click(decide+" button[type=submit]", "Record that it took effect")
 	p.holds(`document.activeElement.matches("textarea:invalid")`)
 	p.key("the shop has the order")

@@ -72,7 +72,7 @@ class DecideBox {
       /** @param {string} cls @param {IconName} ic @param {string} text */
       const line = (cls, ic, text) => h("p", cls, icon(ic), h("span", {}, text));
       const why = [
-        reason && (a.hopeless || offered.includes("yes")) && line("bad-text in-vain", "error", pointed(reason, a)),
+        reason !== "" && (!!a.hopeless || offered.includes("yes")) && line("bad-text in-vain", "error", pointed(reason, a)),
         offered.includes("happened") && line("in-doubt", "info", "Look at the system that " + (a.tool || "the call") + " acts on, then record what you found. Nothing runs because of it."),
       ];
       replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !reason ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), CHOICES[c].button)));

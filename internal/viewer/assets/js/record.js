@@ -62,7 +62,7 @@ function checkList(app, a) {
       h("span", {}, wordOf("stage", c.stage).name),
       agoEl(c.at),
       h("span", "muted", fmtDuration(c.duration_ms)),
-      h("span", "muted", c.stale_entities + " stale of " + c.total_entities),
+      h("span", "muted", c.stale_entities + " of " + c.total_entities + " changed"),
       other && badge("another fingerprint than was asked for", "warn", "warning"),
     ];
     return h("li", {}, details({}, head,
@@ -85,7 +85,7 @@ function answerList(app, a) {
     x.because && h("span", {}, "because: " + x.because),
     x.change && h("span", {}, "wants: " + x.change),
     x.override && [badge("overrides", "bad", "warning"), h("span", {}, x.override)],
-    x.accepted ? h("span", "muted", "it counted") : x.confirmed && h("span", "warn-text", icon("warning"), "it did not count" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
+    x.accepted || x.reason === "more_approvers" ? h("span", "muted", "it counted" + (x.accepted || !x.refusal ? "" : ": " + x.refusal)) : x.confirmed && h("span", "warn-text", icon("warning"), "it did not count" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
     x.row >= 0 && rowLink(app, x.row))));
 }
 
@@ -107,6 +107,6 @@ function historyTable(steps) {
       h("td", {}, timeEl(s.at)),
       h("td", {}, s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))),
       h("td", {}, s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")], s.resolved && [" ", badge("by their word", "doubt")]),
-      h("td", {}, s.verdict ? words(s.verdict) : "–", s.override && [" ", badge("overridden", "bad", "warning")]),
+      h("td", {}, s.verdict ? wordOf("status", s.verdict).name.toLowerCase() : "–", s.override && [" ", badge("overridden", "bad", "warning")]),
       h("td", {}, s.note || "")))));
 }

@@ -47,6 +47,8 @@ function named(name, value, condition) {
 /** only shows a value that has not changed, or that nobody knows now. @param {Value} v */
 function only(v) {
   if (v.name === "exists" && v.seen === "not seen") return h("span", "v-val", v.seen);
+  // What a look-up showed in all.
+  if (v.name === "names" && v.e.type.startsWith("all ")) return h("span", "v-val", v.seen === "[]" ? "none" : "only " + (v.seen || "").slice(1, -1));
   return named(v.name, v.seen ?? v.now ?? "not seen", v.condition);
 }
 
