@@ -41,7 +41,7 @@ var flowCards = []struct {
 	{"source-down", "honest/before_asking/source_is_down", "", 0, []string{"Drug Ibuprofen: its source is down", "It could not be checked"}},
 	{"not-seen", "attacks/unread/one_of_two_lines", later, 0, []string{"Placement Strava", "not seen"}},
 	{"two-approvers", "honest/people/two_approve", "", 1, []string{"1 of 2", "eva"}},
-	{"replaced", "honest/twice/yes_to_the_later_one", "", 0, []string{"Replaced by a newer request", "Open the newer request"}},
+	{"replaced", "honest/twice/yes_to_the_later_one", "listed", 0, []string{"Replaced by a newer request", "Open the newer request"}},
 	{"total", "honest/shown/total_of_an_order", "", 0, []string{"€3.10", "at least 10 needed", "10 × €3.10 = €31"}},
 }
 
