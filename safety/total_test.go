@@ -67,7 +67,10 @@ func TestTotal(t *testing.T) {
 		"one quantity for two":       {enough, []entity.Canonical{a, b}, nil, ""},
 		"the call has the quantity":  {enough, []entity.Canonical{counted("A", values{"quantity": number(4)})}, []any{line{"n": 4}}, "4 × €3.10 = €12.40"},
 		"two quantities that differ": {enough, []entity.Canonical{bought("Drug", "A", values{"price": euros("€3.10"), "stock": number(9)}, values{"quantity": number(4)})}, []any{line{"n": 5}}, ""},
-		"a stock of a fixed size":    {func(c *safety.GuardConfig) { enough(c); c.Policy.Types["Drug"].Drift["stock"] = conditioned(config.Drift{}, atLeast, 8) }, []entity.Canonical{a}, []any{line{"n": 10}}, ""},
+		"a stock of a fixed size": {func(c *safety.GuardConfig) {
+			enough(c)
+			c.Policy.Types["Drug"].Drift["stock"] = conditioned(config.Drift{}, atLeast, 8)
+		}, []entity.Canonical{a}, []any{line{"n": 10}}, ""},
 		"by a budget": {func(c *safety.GuardConfig) {
 			enough(c)
 			delete(c.Policy.Types["Drug"].Drift, "stock")
