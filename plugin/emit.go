@@ -63,7 +63,9 @@ func (o Object) write(d jsonenc.Doc) {
 }
 
 // Emit adds a row to the record of a run, as one of its steps.
-func (rec *Recorder) Emit(ctx context.Context, r *Run, x Row) {
+func (rec *Recorder) Emit(ctx context.Context, r *Run, x Row) { rec.emitted(ctx, r, x) }
+
+func (rec *Recorder) emitted(ctx context.Context, r *Run, x Row) written {
 	out := row{
 		typ: x.Type, agent: x.Agent, span: x.Span, parent: x.Parent, at: x.At, failed: x.Failed, message: x.Message,
 	}
@@ -78,5 +80,5 @@ func (rec *Recorder) Emit(ctx context.Context, r *Run, x Row) {
 	default:
 		b.content = func(d jsonenc.Doc) { d.Value(content) }
 	}
-	rec.emit(ctx, r, out, b)
+	return rec.emit(ctx, r, out, b)
 }
