@@ -156,7 +156,7 @@ func (in *Instance) Attach(p Part) {
 	}
 	in.used.Store(true)
 	guest.Attach(part.Host{
-		Store: in.store, Recorder: in.rec, Replayable: in.gate.IsReplayable,
+		Store: in.store, Recorder: in.rec, Replayable: in.gate.IsReplayable, Guarded: in.gate.Guards,
 		Who: func(ctx context.Context, s record.Session) (string, bool) {
 			if who := in.identity(); who != nil {
 				if name, err := who(ctx); err == nil && name != "" {

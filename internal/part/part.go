@@ -19,6 +19,8 @@ type Host struct {
 	Recorder *plugin.Recorder
 	// Replayable reports whether a tool of that name only reads.
 	Replayable func(tool string) bool
+	// Guarded reports whether no call of a tool of that name runs without an approval.
+	Guarded func(tool string) bool
 	// Who returns the person that ctx is of, and whether somebody has shown that it is.
 	Who func(ctx context.Context, s record.Session) (name string, authenticated bool)
 }
