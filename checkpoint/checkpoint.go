@@ -165,7 +165,7 @@ func (c *Checkpoints) Get(ctx context.Context, s record.Session, id string) (Che
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	at.State, err = p.stateAt(at.Events)
+	at.State, err = p.stateAt(at.place)
 	return at.Checkpoint, err
 }
 
@@ -189,12 +189,21 @@ func (c *Checkpoints) Delete(ctx context.Context, s record.Session, id string) e
 type positions struct {
 	*history
 	list []position // by their places
-	lost error      // of a named one
 }
 
 type position struct {
 	Checkpoint
-	err error // why nobody can go there
+	place int   // among the visible events
+	err   error // why nobody can go there
+}
+
+// at returns the position at a place.
+func (h *history) at(place int, id, name string, at time.Time) position {
+	p := position{place: place, Checkpoint: Checkpoint{ID: id, Name: name, Time: at.UTC(), Events: place}}
+	if place < len(h.visible) {
+		p.Message = summary(h.visible[place])
+	}
+	return p
 }
 
 // positions reads a session and finds its positions.
@@ -210,20 +219,18 @@ func (c *Checkpoints) positions(ctx context.Context, s record.Session) (*positio
 	p := &positions{history: h}
 	for _, t := range h.turns {
 		ev := h.visible[t.at]
-		p.list = append(p.list, position{Checkpoint: Checkpoint{ID: ev.ID, Time: ev.Timestamp.UTC(), Events: t.at, Message: summary(ev)}})
+		p.list = append(p.list, h.at(t.at, ev.ID, "", ev.Timestamp))
 	}
 	for _, m := range marks {
-		at, err := c.place(ctx, h, messages, m)
+		place, err := c.place(ctx, h, messages, m)
 		if errors.Is(err, ErrNotFound) {
 			continue // it was left
 		}
-		cp := Checkpoint{ID: m.id, Name: m.Name, Time: m.at, Events: at}
-		if err == nil && at < len(h.visible) {
-			cp.Message = summary(h.visible[at])
-		}
-		p.list = append(p.list, position{cp, err})
+		at := h.at(place, m.id, m.Name, m.at)
+		at.err = err
+		p.list = append(p.list, at)
 	}
-	slices.SortStableFunc(p.list, func(a, b position) int { return a.Events - b.Events })
+	slices.SortStableFunc(p.list, func(a, b position) int { return a.place - b.place })
 	return p, nil
 }
 
@@ -242,11 +249,11 @@ func (c *Checkpoints) place(ctx context.Context, h *history, messages []record.E
 		if row.Seq > m.seq {
 			continue
 		}
-		i := slices.IndexFunc(h.turns, func(t turn) bool { return t.run == row.RunID })
+		i, visible := h.turnOf[row.RunID]
 		switch {
-		case i >= 0 && i+1 < len(h.turns):
+		case visible && i+1 < len(h.turns):
 			return h.turns[i+1].at, nil
-		case i >= 0:
+		case visible:
 			return len(h.visible), nil
 		case h.left[row.RunID]:
 			return 0, fmt.Errorf("%w: a rewind left it", ErrNotFound)

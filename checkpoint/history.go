@@ -53,6 +53,7 @@ type history struct {
 	all     []*session.Event
 	visible []*session.Event
 	turns   []turn
+	turnOf  map[string]int // by run
 }
 
 // turn is a turn among the visible events: the place of its message, and its run, "" if nobody recorded it.
@@ -108,12 +109,16 @@ func (h *history) list() {
 // begin finds the turns. A run that another plugin stopped has its message twice.
 func (h *history) begin() {
 	last := ""
+	h.turnOf = make(map[string]int)
 	for i, ev := range h.visible {
 		if !isMessage(ev) {
 			continue
 		}
 		run, _ := stamp(ev)[keyRun].(string)
 		if run == "" || run != last {
+			if run != "" {
+				h.turnOf[run] = len(h.turns)
+			}
 			h.turns = append(h.turns, turn{i, run})
 		}
 		last = run
@@ -147,40 +152,71 @@ func (c *Checkpoints) open(ctx context.Context, s record.Session) (*history, err
 	return h, nil
 }
 
-// stateAt returns the state of the session before the visible event at a place.
+// split returns the visible events that stay if the session goes back to a place, and those that it leaves. The order of
+// the store is that of clocks, and may be wrong for events of one moment, or of hosts whose clocks differ. So an event goes
+// with its turn, and the order decides only about a turn that has messages on both sides.
+func (h *history) split(place int) (kept, gone []*session.Event) {
+	if place >= len(h.visible) {
+		return h.visible, nil
+	}
+	stays, goes := make(map[string]bool), make(map[string]bool)
+	for _, t := range h.turns {
+		if id := h.visible[t.at].InvocationID; t.at < place {
+			stays[id] = true
+		} else {
+			goes[id] = true
+		}
+	}
+	for i, ev := range h.visible {
+		left := i >= place
+		if id := ev.InvocationID; stays[id] != goes[id] {
+			left = goes[id]
+		}
+		if left {
+			gone = append(gone, ev)
+		} else {
+			kept = append(kept, ev)
+		}
+	}
+	return kept, gone
+}
+
+// stateAt returns the state of the session at a place: that which the first message carries that has one, with the changes
+// since.
 func (h *history) stateAt(place int) (map[string]any, error) {
-	from, state := h.based()
-	switch {
-	case place == len(h.visible) && len(h.hidden) == 0:
+	if place == len(h.visible) && h.hidden == nil {
 		return own(maps.Collect(h.State().All())), nil
-	case state == nil, place < from:
+	}
+	kept, _ := h.split(place)
+	carries := func(ev *session.Event) bool { _, has := base(ev); return has }
+	var first *session.Event
+	var since []*session.Event
+	switch i := slices.IndexFunc(kept, carries); {
+	case i >= 0:
+		first = kept[i]
+		for n, ev := range kept {
+			if n >= i || ev.InvocationID == first.InvocationID { // the turn may be of one moment
+				since = append(since, ev)
+			}
+		}
+	case place < len(h.visible):
+		first = h.visible[place]
+	default: // it went back to before that message
+		if i = slices.IndexFunc(h.all, carries); i < 0 {
+			return nil, ErrTooEarly
+		}
+		first = h.all[i]
+		since = slices.DeleteFunc(slices.Clone(h.all[i:]), func(ev *session.Event) bool { return h.hidden[ev.ID] })
+	}
+	state, has := base(first)
+	if !has {
 		return nil, ErrTooEarly
 	}
 	state = maps.Clone(state)
-	for _, ev := range h.visible[from:place] {
+	for _, ev := range since {
 		maps.Copy(state, own(ev.Actions.StateDelta))
 	}
 	return state, nil
-}
-
-// based returns a state that a message carries, and the place among the visible events from where on changes have to be
-// added. It is the first visible one. If there is none, the session went back to before it: then it is the state of the
-// first message that was left.
-func (h *history) based() (from int, state map[string]any) {
-	for i, ev := range h.visible {
-		if state, has := base(ev); has {
-			return i, state
-		}
-	}
-	for _, ev := range h.all {
-		if state, has := base(ev); has {
-			return from, state
-		}
-		if from < len(h.visible) && ev == h.visible[from] {
-			from++
-		}
-	}
-	return 0, nil
 }
 
 // own returns the part of a state that belongs to the session alone.

@@ -92,7 +92,7 @@ func (c *Checkpoints) Rewind(ctx context.Context, s record.Session, id string, o
 	}
 	at, err := p.find(id)
 	if err == nil {
-		_, err = p.stateAt(at.Events)
+		_, err = p.stateAt(at.place)
 	}
 	if err != nil {
 		return Result{}, err
@@ -102,11 +102,11 @@ func (c *Checkpoints) Rewind(ctx context.Context, s record.Session, id string, o
 
 // goBack makes a rewind. The caller has the lock of the session.
 func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions, to position, o rewinding) (Result, error) {
-	gone := p.visible[to.Events:]
+	_, gone := p.split(to.place)
 	if len(gone) == 0 {
 		return Result{}, nil
 	}
-	r, err := c.leaving(ctx, s, p, to.Events)
+	r, err := c.leaving(ctx, s, p, to.place)
 	if err != nil {
 		return Result{}, err
 	}
@@ -156,10 +156,11 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 // leaving returns what a rewind to a place leaves. Runs whose message was turned away have no event.
 func (c *Checkpoints) leaving(ctx context.Context, s record.Session, p *positions, place int) (*rewind, error) {
 	r, stay := new(rewind), make(map[string]bool)
-	for _, ev := range p.visible[:place] {
+	kept, gone := p.split(place)
+	for _, ev := range kept {
 		stay[ev.ID] = true
 	}
-	for _, ev := range p.visible[place:] {
+	for _, ev := range gone {
 		if ev.ID == "" || stay[ev.ID] || strings.Contains(ev.ID, "\n") {
 			return nil, fmt.Errorf("%w: event %s has an id that does not tell it from others", ErrCorrupted, config.Quote(ev.ID))
 		}
