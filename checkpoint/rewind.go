@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func (c *Checkpoints) Rewind(ctx context.Context, s record.Session, id string, o
 
 // goBack makes a rewind. The caller has the lock of the session.
 func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions, to position, o rewinding) (Result, error) {
-	_, gone := p.split(to.place)
+	kept, gone := p.split(to.place)
 	if len(gone) == 0 {
 		return Result{}, nil
 	}
@@ -114,7 +115,7 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 	if err != nil {
 		return Result{}, err
 	}
-	out := Result{Events: len(gone), Effects: c.effects(gone, approvals), Shared: changed(gone)}
+	out := Result{Events: len(gone), Effects: c.effects(kept, gone, approvals), Shared: changed(gone)}
 	var open []safety.Approval
 	for _, a := range approvals {
 		if a.State.Open() && slices.Contains(r.left, a.RunID) {
@@ -153,9 +154,9 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 	return out, nil
 }
 
-// leaving returns what a rewind to a place leaves. Runs whose message was turned away have no event.
+// leaving returns what a rewind to a place leaves.
 func (c *Checkpoints) leaving(ctx context.Context, s record.Session, p *positions, place int) (*rewind, error) {
-	r, stay := new(rewind), make(map[string]bool)
+	r, stay, goes := new(rewind), make(map[string]bool), make(map[string]bool)
 	kept, gone := p.split(place)
 	for _, ev := range kept {
 		stay[ev.ID] = true
@@ -172,22 +173,22 @@ func (c *Checkpoints) leaving(ctx context.Context, s record.Session, p *position
 		case t.at < place:
 			stay[t.run] = true
 		default:
-			r.left = append(r.left, t.run)
+			goes[t.run] = true
 		}
 	}
 	messages, _, err := c.marks(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	from := slices.IndexFunc(messages, func(e record.Event) bool { return slices.Contains(r.left, e.RunID) })
-	if from < 0 {
-		return r, nil
-	}
-	for _, e := range messages[from:] {
-		if !stay[e.RunID] && !p.left[e.RunID] && !slices.Contains(r.left, e.RunID) {
-			r.left = append(r.left, e.RunID)
+	// Of a message that was turned away there is no event.
+	behind := false
+	for _, e := range messages {
+		behind = behind || goes[e.RunID]
+		if behind && !stay[e.RunID] && !p.left[e.RunID] {
+			goes[e.RunID] = true
 		}
 	}
+	r.left = slices.Sorted(maps.Keys(goes))
 	return r, nil
 }
 
@@ -227,27 +228,53 @@ func (c *Checkpoints) withdraw(ctx context.Context, s record.Session, open []saf
 	return nil
 }
 
-// effects returns the calls in events that may have acted on the world.
-func (c *Checkpoints) effects(events []*session.Event, approvals []safety.Approval) (list []Effect) {
-	seen := make(map[string]bool)
-	for _, ev := range events {
-		if ev.Content == nil {
-			continue
-		}
-		for _, p := range ev.Content.Parts {
-			if p == nil || p.FunctionCall == nil {
-				continue
-			}
-			fc := p.FunctionCall
-			key := fc.ID + "\x00" + fc.Name
-			if seen[key] || ofFramework(fc.Name) || c.readsOnly(fc.Name) || c.neverRan(fc, approvals) {
-				continue
-			}
-			seen[key] = true
-			list = append(list, Effect{CallID: fc.ID, Tool: fc.Name, Args: fc.Args})
+// effects returns the calls that may have acted on the world in the events that go. One that an answer let run may have
+// been asked for in the events that stay.
+func (c *Checkpoints) effects(kept, gone []*session.Event, approvals []safety.Approval) (list []Effect) {
+	asked := make(map[string]*genai.FunctionCall)
+	for ev := range parts(kept) {
+		if fc := ev.part.FunctionCall; fc != nil {
+			asked[fc.ID] = fc
 		}
 	}
+	seen := make(map[string]bool)
+	for ev := range parts(gone) {
+		fc := ev.part.FunctionCall
+		if fr := ev.part.FunctionResponse; fr != nil && ev.author != genai.RoleUser {
+			fc = &genai.FunctionCall{ID: fr.ID, Name: fr.Name}
+			if of := asked[fr.ID]; of != nil && of.Name == fr.Name {
+				fc = of
+			}
+		}
+		if fc == nil || seen[fc.ID+" "+fc.Name] || ofFramework(fc.Name) || c.readsOnly(fc.Name) || c.neverRan(fc, approvals) {
+			continue
+		}
+		seen[fc.ID+" "+fc.Name] = true
+		list = append(list, Effect{CallID: fc.ID, Tool: fc.Name, Args: fc.Args})
+	}
 	return list
+}
+
+// partOf is a part of an event, and who wrote it.
+type partOf struct {
+	author string
+	part   *genai.Part
+}
+
+// parts ranges over the parts of events.
+func parts(events []*session.Event) iter.Seq[partOf] {
+	return func(yield func(partOf) bool) {
+		for _, ev := range events {
+			if ev.Content == nil {
+				continue
+			}
+			for _, p := range ev.Content.Parts {
+				if p != nil && !yield(partOf{ev.Author, p}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // ofFramework reports whether calls of a name act on nothing but the conversation.

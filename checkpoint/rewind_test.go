@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 
@@ -131,5 +132,19 @@ func TestWithoutTheDecorator(t *testing.T) {
 	}
 	if asked := adktest.Confirmations(events); len(asked) > 0 {
 		t.Errorf("a person is asked: %v", asked)
+	}
+}
+
+// lookOrBuy has the model do what the last message says.
+func lookOrBuy(o *cgtest.Options) {
+	o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		last := req.Contents[len(req.Contents)-1].Parts[0]
+		switch last.Text {
+		case "look":
+			return adktest.Call("search", map[string]any{"query": "routes"}), nil
+		case "buy":
+			return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 1}), nil
+		}
+		return adktest.Text("Done."), nil
 	}
 }

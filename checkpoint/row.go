@@ -118,7 +118,9 @@ func (c *Checkpoints) write(ctx context.Context, s record.Session, to string, r 
 	return id, err
 }
 
-func chunk(list []string, from int) []string { return list[min(from, len(list)):min(from+perRow, len(list))] }
+func chunk(list []string, from int) []string {
+	return list[min(from, len(list)):min(from+perRow, len(list))]
+}
 
 func sameSet(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))

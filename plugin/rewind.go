@@ -12,6 +12,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // RewindKey is the key in the custom metadata of a marker: the event with which a session went back to an earlier
@@ -59,6 +60,16 @@ func (r *Run) rewound(d jsonenc.Doc) {
 	if len(r.Rewinds) > 0 {
 		d.Any("rewinds", r.Rewinds)
 	}
+}
+
+// Copy hands on a row that was recorded before, as that of another session.
+func (rec *Recorder) Copy(e record.Event) bool {
+	if !rec.sink.Append(e) {
+		rec.counters.refused.Add(1)
+		return false
+	}
+	rec.counters.rows.Add(1)
+	return true
 }
 
 // Store adds a row as [Recorder.Emit] does, and waits until it is stored. It returns the event id of the row.
