@@ -250,6 +250,9 @@ func (c *Checkpoints) place(ctx context.Context, h *history, messages []record.E
 			continue
 		}
 		i, visible := h.turnOf[row.RunID]
+		if !visible {
+			i, visible = h.turnOf[row.InvocationID]
+		}
 		switch {
 		case visible && i+1 < len(h.turns):
 			return h.turns[i+1].at, nil

@@ -4,6 +4,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -53,7 +54,7 @@ type history struct {
 	all     []*session.Event
 	visible []*session.Event
 	turns   []turn
-	turnOf  map[string]int // by run
+	turnOf  map[string]int // by run, or by invocation where the message came past the decorator
 }
 
 // turn is a turn among the visible events: the place of its message, and its run, "" if nobody recorded it.
@@ -116,9 +117,7 @@ func (h *history) begin() {
 		}
 		run, _ := stamp(ev)[keyRun].(string)
 		if run == "" || run != last {
-			if run != "" {
-				h.turnOf[run] = len(h.turns)
-			}
+			h.turnOf[cmp.Or(run, ev.InvocationID)] = len(h.turns)
 			h.turns = append(h.turns, turn{i, run})
 		}
 		last = run
