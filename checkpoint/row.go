@@ -102,7 +102,7 @@ const perRow = 2000
 // write writes the rows of a rewind. It returns the id of the last one, which leads to the others.
 func (c *Checkpoints) write(ctx context.Context, s record.Session, to string, r *rewind) (id string, err error) {
 	for from := 0; from == 0 || from < max(len(r.hidden), len(r.left)); from += perRow {
-		adk := plugin.Object{{Key: "of", Value: to}, {Key: "hidden", Value: strings.Join(chunk(r.hidden, from), "\n")}, {Key: "left", Value: chunk(r.left, from)}}
+		adk := plugin.Object{{Key: "source_event_id", Value: r.hidden[0]}, {Key: "of", Value: to}, {Key: "hidden", Value: strings.Join(chunk(r.hidden, from), "\n")}, {Key: "left", Value: chunk(r.left, from)}}
 		if id != "" {
 			adk = append(adk, plugin.Member{Key: "more", Value: id})
 		}

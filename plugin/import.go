@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/adk/v2/session"
 
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -33,7 +32,7 @@ func (rec *Recorder) Import(ctx context.Context, s record.Session, events []*ses
 		if begun.event == "" || !rec.giveTurn(ctx, r, turns[id]) {
 			return errors.New("a turn could not be recorded: record.allow or record.deny leaves rows out, or the journal did not take one")
 		}
-		last = rec.emit(ctx, r, row{typ: record.InvocationCompleted, span: r.RootSpan}, body{adk: func(d jsonenc.Doc) { d.Bool("imported", true) }})
+		last = rec.emit(ctx, r, row{typ: record.InvocationCompleted, span: r.RootSpan}, body{})
 	}
 	if last.event == "" {
 		return nil
