@@ -15,6 +15,9 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -119,27 +122,47 @@ type Checkpoint struct {
 // Create names the present position of a session. Inside of a turn that is the end of the turn. It costs one row,
 // whatever the length of the session. A name may be free again: see Delete.
 func (c *Checkpoints) Create(ctx context.Context, s record.Session, name string) (Checkpoint, error) {
-	err := c.ready()
-	var marks []mark
-	switch {
-	case err != nil:
-	case name == "" || len(name) > MaxName || !utf8.ValidString(name):
-		err = fmt.Errorf("checkpoint: the name %s is not one: it needs 1 to %d bytes of UTF-8", config.Quote(name), MaxName)
-	default:
-		_, marks, err = c.marks(ctx, s)
-	}
-	if err != nil {
+	if err := c.ready(); err != nil {
 		return Checkpoint{}, err
 	}
-	if slices.ContainsFunc(marks, func(m mark) bool { return m.Name == name }) {
-		return Checkpoint{}, fmt.Errorf("checkpoint: the session has a checkpoint %s already; delete it, or take another name", config.Quote(name))
+	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
+		return Checkpoint{}, fmt.Errorf("checkpoint: the name %s is not one: it needs 1 to %d bytes of UTF-8", config.Quote(name), MaxName)
 	}
-	id, err := c.note(ctx, s, created, plugin.Object{{Key: "name", Value: name}})
+	id, err := c.free(ctx, s, name)
+	if err == nil {
+		id, err = c.note(ctx, s, id, created, plugin.Object{{Key: "name", Value: name}})
+	}
 	if err != nil {
 		return Checkpoint{}, err
 	}
 	row, _, err := c.host.Store.Row(ctx, id)
 	return Checkpoint{ID: id, Name: name, Time: row.Time()}, err
+}
+
+// free returns an id for the row of a name. The ids of a name follow from it, so that nobody has to look for others: each
+// is free again when there is a row that deletes it.
+func (c *Checkpoints) free(ctx context.Context, s record.Session, name string) (string, error) {
+	for n := 0; ; n++ {
+		id := c.digest(s, name, fmt.Sprint(n))
+		taken, err := c.host.Store.Stored(ctx, id)
+		if err != nil || !taken {
+			return id, err
+		}
+		deleted, err := c.host.Store.Stored(ctx, c.digest(s, id))
+		if err == nil && !deleted {
+			err = fmt.Errorf("checkpoint: the session has a checkpoint %s already; delete it, or take another name", config.Quote(name))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// digest returns the id of a row that follows from texts.
+func (c *Checkpoints) digest(s record.Session, texts ...string) string {
+	mac := hmac.New(sha256.New, c.host.Store.Secret())
+	fmt.Fprintf(mac, "%q %q", s, texts)
+	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
 // List returns the positions of a session, newest first: the named ones, and one before each message of the user.
@@ -181,14 +204,15 @@ func (c *Checkpoints) Delete(ctx context.Context, s record.Session, id string) e
 	if !slices.ContainsFunc(marks, func(m mark) bool { return m.id == id }) {
 		return fmt.Errorf("%w: session %s has no named checkpoint %s", ErrNotFound, config.Quote(s.ID), config.Quote(id))
 	}
-	_, err = c.note(ctx, s, deleted, plugin.Object{{Key: "of", Value: id}})
+	_, err = c.note(ctx, s, c.digest(s, id), deleted, plugin.Object{{Key: "of", Value: id}})
 	return err
 }
 
 // positions are the positions of a session.
 type positions struct {
 	*history
-	list []position // by their places
+	list     []position     // by their places
+	messages []record.Event // the rows
 }
 
 type position struct {
@@ -216,7 +240,7 @@ func (c *Checkpoints) positions(ctx context.Context, s record.Session) (*positio
 	if err != nil {
 		return nil, err
 	}
-	p := &positions{history: h}
+	p := &positions{history: h, messages: messages}
 	for _, t := range h.turns {
 		ev := h.visible[t.at]
 		p.list = append(p.list, h.at(t.at, ev.ID, "", ev.Timestamp))

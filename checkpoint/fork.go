@@ -98,7 +98,7 @@ func (c *Checkpoints) create(ctx context.Context, s record.Session, t *tale, wha
 		}
 	}
 	if err == nil {
-		_, err = c.note(ctx, to, what, plugin.Object{{Key: "of", Value: t.ID}})
+		_, err = c.note(ctx, to, "", what, plugin.Object{{Key: "of", Value: t.ID}})
 	}
 	if err != nil {
 		gone := service.Delete(context.WithoutCancel(ctx), &session.DeleteRequest{AppName: to.App, UserID: to.User, SessionID: to.ID})

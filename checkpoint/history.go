@@ -213,7 +213,7 @@ func (h *history) stateAt(place int) (map[string]any, error) {
 	}
 	state = maps.Clone(state)
 	for _, ev := range since {
-		maps.Copy(state, own(ev.Actions.StateDelta))
+		take(state, ev.Actions.StateDelta)
 	}
 	return state, nil
 }
@@ -221,12 +221,17 @@ func (h *history) stateAt(place int) (map[string]any, error) {
 // own returns the part of a state that belongs to the session alone.
 func own(state map[string]any) map[string]any {
 	out := make(map[string]any, len(state))
-	for key, value := range state {
+	take(out, state)
+	return out
+}
+
+// take adds to a state what belongs to the session alone.
+func take(to, from map[string]any) {
+	for key, value := range from {
 		if !shared(key) && !strings.HasPrefix(key, session.KeyPrefixTemp) {
-			out[key] = value
+			to[key] = value
 		}
 	}
-	return out
 }
 
 // shared reports whether a key of the state belongs to more than one session.

@@ -107,7 +107,7 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 	if len(gone) == 0 {
 		return Result{}, nil
 	}
-	r, err := c.leaving(ctx, s, p, to.place)
+	r, err := p.leaving(to.place)
 	if err != nil {
 		return Result{}, err
 	}
@@ -155,7 +155,7 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 }
 
 // leaving returns what a rewind to a place leaves.
-func (c *Checkpoints) leaving(ctx context.Context, s record.Session, p *positions, place int) (*rewind, error) {
+func (p *positions) leaving(place int) (*rewind, error) {
 	r, stay, goes := new(rewind), make(map[string]bool), make(map[string]bool)
 	kept, gone := p.split(place)
 	for _, ev := range kept {
@@ -176,13 +176,9 @@ func (c *Checkpoints) leaving(ctx context.Context, s record.Session, p *position
 			goes[t.run] = true
 		}
 	}
-	messages, _, err := c.marks(ctx, s)
-	if err != nil {
-		return nil, err
-	}
 	// Of a message that was turned away there is no event.
 	behind := false
-	for _, e := range messages {
+	for _, e := range p.messages {
 		behind = behind || goes[e.RunID]
 		if behind && !stay[e.RunID] && !p.left[e.RunID] {
 			goes[e.RunID] = true

@@ -42,14 +42,14 @@ func readSaid(e *record.Event) said {
 	return attributes.ADK
 }
 
-// note writes a row, and waits until it is stored. It returns the id of the row.
-func (c *Checkpoints) note(ctx context.Context, s record.Session, what string, more plugin.Object) (string, error) {
+// note writes a row, and waits until it is stored. It returns the id of the row; "" has one made.
+func (c *Checkpoints) note(ctx context.Context, s record.Session, id, what string, more plugin.Object) (string, error) {
 	who, authenticated := c.host.Who(ctx, s)
 	adk := append(plugin.Object{
 		{Key: "checkpoint", Value: what}, {Key: "by", Value: who}, {Key: "authenticated", Value: authenticated},
 	}, more...)
 	id, err := c.host.Recorder.Store(ctx, c.host.Recorder.NoRun(s), plugin.Row{
-		Type: record.AgentStateCheckpoint, ADK: adk,
+		Type: record.AgentStateCheckpoint, ID: id, ADK: adk,
 		Content: plugin.Object{{Key: "agent_state", Value: nil}, {Key: "end_of_agent", Value: false}},
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Checkpoints) write(ctx context.Context, s record.Session, to string, r 
 		if id != "" {
 			adk = append(adk, plugin.Member{Key: "more", Value: id})
 		}
-		if id, err = c.note(ctx, s, rewound, adk); err != nil {
+		if id, err = c.note(ctx, s, "", rewound, adk); err != nil {
 			return "", err
 		}
 	}
