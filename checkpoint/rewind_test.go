@@ -4,6 +4,7 @@
 package checkpoint_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/checkpoint"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -133,6 +135,62 @@ func TestWithoutTheDecorator(t *testing.T) {
 	if asked := adktest.Confirmations(events); len(asked) > 0 {
 		t.Errorf("a person is asked: %v", asked)
 	}
+}
+
+// A price that only the abandoned branch read blocks nothing. Without the rewind it does.
+func TestReadingOfWhatWasLeft(t *testing.T) {
+	for _, back := range []bool{true, false} {
+		s := newShop(t, lookOrBuy, cgtest.NotChecked)
+		s.Say("look")
+		s.Shop.Set("$52,000", true)
+		s.Say("look") // the same call began after the first was read: it takes its place
+		s.Shop.Set("$40,000", true)
+		if back {
+			s.rewind(s.list()[0].ID)
+		}
+		got := s.Answer(cgtest.SessionID, s.ask(cgtest.SessionID, "buy"), true)
+		if bought := got["status"] == "bought"; bought != back {
+			t.Errorf("went back: %t, and buy came to %v", back, got)
+		}
+		if err := s.CG.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// failing is a service that stores no marker.
+type failing struct{ session.Service }
+
+func (f failing) AppendEvent(ctx context.Context, to session.Session, ev *session.Event) error {
+	if plugin.Marker(ev) != "" {
+		return errors.New("the process ended")
+	}
+	return f.Service.AppendEvent(ctx, to, ev)
+}
+
+// A rewind that ends before its marker leaves the session as it was, with its requests withdrawn. What it would have left
+// still counts.
+func TestCrashBeforeTheMarker(t *testing.T) {
+	s := newShop(t, lookOrBuy, cgtest.NotChecked)
+	s.serve(t, s.cps.Sessions(failing{s.bare}))
+	s.Say("look")
+	id := s.ask(cgtest.SessionID, "buy")
+	before := s.Session(cgtest.User, cgtest.SessionID).Events().Len()
+	if _, err := s.cps.Rewind(t.Context(), cgtest.Key(cgtest.SessionID), s.list()[1].ID); err == nil {
+		t.Fatal("went back without a marker")
+	}
+	s.serve(t, s.cps.Sessions(s.bare))
+	if after := s.Session(cgtest.User, cgtest.SessionID).Events().Len(); after != before {
+		t.Errorf("%d events, want %d", after, before)
+	}
+	if got := s.Answer(cgtest.SessionID, id, true); got["reason"] != safety.CodeSuperseded {
+		t.Errorf("the withdrawn request came to %v", got)
+	}
+	s.Shop.Set("$52,000", true)
+	if got := s.Answer(cgtest.SessionID, s.ask(cgtest.SessionID, "buy"), true); got["reason"] != safety.CodeDrift {
+		t.Errorf("a new request came to %v, want drift: the look still counts", got)
+	}
+	s.WantBought(0)
 }
 
 // lookOrBuy has the model do what the last message says.
