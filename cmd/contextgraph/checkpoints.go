@@ -64,6 +64,22 @@ type handlerReply struct {
 	Error   string
 }
 
+// checkpointsHelp is the help that these commands share.
+const checkpointsHelp = `The handler of package checkpoint does it, which the program of the agent mounts behind its login. What
+a session leaves stays in its store and on record, and bears no evidence. What was done in the world
+stays done.`
+
+// checkpointExamples are the examples of help, by what the handler is asked.
+var checkpointExamples = map[string]string{
+	"list":   "checkpoints s-123 --app shop --user ann",
+	"create": `checkpoints name s-123 "before booking" --app shop --user ann`,
+	"delete": "checkpoints delete s-123 01a221b7dc23 --app shop --user ann",
+	"export": "checkpoints export s-123 01a221b7dc23 --app shop --user ann",
+	"import": "checkpoints import session.json --to s-124",
+	"rewind": "rewind s-123 01a221b7dc23 --app shop --user ann --dry-run",
+	"fork":   "fork s-123 01a221b7dc23 --app shop --user ann --to s-124",
+}
+
 // checkpointCommands returns the commands that take sessions back.
 func (a *app) checkpointCommands() []*cobra.Command {
 	list := a.checkpointCommand("checkpoints SESSION", "List the positions that a session can go back to", 1, "list")
@@ -82,7 +98,11 @@ func (a *app) checkpointCommands() []*cobra.Command {
 
 func (a *app) checkpointCommand(use, short string, args int, do string) *cobra.Command {
 	var f handlerFlags
-	c := &cobra.Command{Use: use, Short: short, Args: argCount(args, args, "what the help names")}
+	c := &cobra.Command{
+		Use: use, Short: short, Args: argCount(args, args, strings.ToLower(use)),
+		Long:    short + ".\n\n" + checkpointsHelp,
+		Example: "  contextgraph " + checkpointExamples[do] + " --agent-checkpoints https://agent.example.com/checkpoints",
+	}
 	c.Flags().StringVar(&f.url, "agent-checkpoints", "", "the handler of package checkpoint in the agent, as https://agent.example.com/checkpoints (default "+checkpointsVariable+" of the environment)")
 	c.Flags().StringArrayVar(&f.headers, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
 	c.Flags().StringVar(&f.ask.App, "app", "", "application of the session")
