@@ -376,7 +376,7 @@ func evidence(a safety.Approval, rewinds int) any {
 	return out
 }
 
-var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|"age":"[^"]*"|"fingerprint":"[^"]*"|\(seen [^)]*\)`)
+var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|"age":"[^"]*"|"fingerprint":"[^"]*"|\(seen [^)]*\)|[0-9]{2}:[0-9]{2} UTC`)
 
 // plain returns a text without ids and times.
 func plain(text string) string { return ids.ReplaceAllString(text, "#") }
