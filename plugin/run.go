@@ -40,6 +40,10 @@ type Run struct {
 	// Live says that the run is a live session. Nested says that the run belongs to an agent that
 	// runs as a tool. Nobody can be asked in either.
 	Live, Nested bool
+	// Rewinds are the rewinds that the history of the run goes by: see [Rewound]. ShowsLeft says that the session
+	// went back, and that the run sees all the same what was left.
+	Rewinds   []string
+	ShowsLeft bool
 
 	key        runKey
 	rootParent string // of a run inside of a tool call

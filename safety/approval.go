@@ -191,7 +191,7 @@ func (a Approval) Ended() string {
 	at := stamp(a.UpdatedAt)
 	switch a.State {
 	case StateSuperseded:
-		return "the same call was asked for again at " + at + ", and only the later request counts"
+		return "the same call was asked for again at " + at + ", or the session went back to before it, and only the later request counts"
 	case StatePermitted:
 		return "it is about to run; do not repeat it"
 	case StateExecuting:

@@ -104,7 +104,13 @@ func rules() []rule {
 		},
 		{
 			pkg:     ".",
-			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup internal/source internal/store internal/warehouse plugin plugin/gate record safety",
+			imports: "config entity graphsync internal/journal internal/offload internal/part internal/ratelog internal/schema internal/setup internal/source internal/store internal/warehouse plugin plugin/gate record safety",
+			link:    dataset, itself: cloud + " " + storage,
+		},
+		{pkg: "internal/part", imports: "internal/store plugin record", link: dataset + " " + storage},
+		{
+			pkg:     "checkpoint",
+			imports: ". config internal/part internal/store internal/text plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
@@ -142,6 +148,7 @@ func rules() []rule {
 		// What only tests use.
 		{pkg: "internal/adktest", tests: true},
 		{pkg: "internal/cgtest", tests: true},
+		{pkg: "internal/cgtest/rewindtest", tests: true},
 		{pkg: "internal/cgtest/testsize", tests: true},
 		{pkg: "internal/rowtest", tests: true},
 		{pkg: "internal/viewertest", tests: true},

@@ -43,6 +43,8 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 		return g.deny(nil, name, CodeNotRecorded, errNotRecorded.Error()), nil
 	case c == nil:
 		return g.deny(nil, name, CodeNotRecorded, "another plugin hid this call from the recorder; register contextgraph's plugins by PluginConfig"), nil
+	case r.ShowsLeft:
+		return g.deny(c, name, CodeRewound, errRewound.Error()), nil
 	case r.Live:
 		return g.deny(c, name, CodeCannotAsk, "a live session cannot ask for an approval"), nil
 	case r.Nested:

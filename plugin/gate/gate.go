@@ -195,6 +195,11 @@ func (g *Gate) tellUnread(name string) {
 	}
 }
 
+// Guards reports whether no call of a tool of that name runs without an approval.
+func (g *Gate) Guards(name string) bool {
+	return g.isProtected(name) || g.listed.match(name) && !g.observing && g.guard != nil
+}
+
 // isProtected reports whether Protect guards every tool of that name.
 func (g *Gate) isProtected(name string) bool {
 	g.mu.Lock()

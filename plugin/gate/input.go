@@ -96,6 +96,8 @@ func (g *Gate) askInput(ctx agent.InvocationContext, ev *session.Event, in plugi
 		return errors.New("no guard is configured")
 	case g.closed.Load():
 		return errors.New("contextgraph is closed")
+	case r.ShowsLeft:
+		return errRewound
 	case r.Nested:
 		return errors.New("nobody can answer inside of an agent that runs as a tool")
 	case fc.ID == "":
@@ -217,6 +219,10 @@ func (g *Gate) inputsOf(ctx context.Context, s session.Session, r *plugin.Run, m
 			err = errors.Join(err, refusedInput(fr.ID, &safety.Refusal{
 				Code: safety.CodeInvalid, Message: "The message answers this input more than once.", Next: "Send one answer.",
 			}))
+			continue
+		}
+		if r.ShowsLeft {
+			err = errors.Join(err, refusedInput(fr.ID, &safety.Refusal{Code: CodeRewound, Message: errRewound.Error(), Next: setupNext(CodeRewound)}))
 			continue
 		}
 		ids = append(ids, fr.ID)

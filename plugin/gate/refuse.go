@@ -22,6 +22,7 @@ const (
 	CodeSameID      = "same_id"      // another call of the same answer of the model has its id
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
 	CodeInDoubt     = "in_doubt"     // the call began, and nobody knows how it ended
+	CodeRewound     = "rewound"      // the session went back, and this runner sees what was left
 )
 
 // refusalOf returns the refusal of a tool or an input by name. Its answer was not accepted.
@@ -115,7 +116,7 @@ func (g *Gate) deny(c *call, name, code, message string) map[string]any {
 // setupNext is the advice if neither a new plan nor a new approval can help.
 func setupNext(code string) string {
 	switch code {
-	case CodeRecorderOff, CodeClosed, CodeNotRecorded, CodeCannotAsk, CodeUnsupported:
+	case CodeRecorderOff, CodeClosed, CodeNotRecorded, CodeCannotAsk, CodeUnsupported, CodeRewound:
 		return "Do not repeat this call. The system is not set up to run it, which only an operator can correct; report that."
 	}
 	return ""
@@ -132,6 +133,9 @@ func (g *Gate) unavailable(name string) (denial map[string]any) {
 	}
 	return nil
 }
+
+// errRewound is the reason why nothing guarded runs where the model reads what was left.
+var errRewound = errors.New("the session went back to an earlier message, and this runner shows its agents what was left; give the runner the session service that Sessions of package checkpoint returns")
 
 // errNotRecorded is the reason why an approval cannot be asked where no run is
 // known.

@@ -54,6 +54,7 @@ func scenarios() []scenario {
 			Artifacts: config.Artifacts{Store: config.StoreOff},
 		})}, run: userMessageParts},
 		{name: "answer_parts", run: answerParts},
+		{name: "checkpoints", run: checkpoints},
 
 		{name: "tool", run: oneTool},
 		{name: "tool_failures", run: toolFailures},
