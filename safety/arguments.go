@@ -11,8 +11,8 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/args"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 )
 
 // InputTool stands in the approval of an input that a node asks for, in the place of a tool. Such a request names
@@ -47,7 +47,7 @@ func (q *inquiry) notRead(b rulebook) []string {
 	if err != nil {
 		return []string{"anything"}
 	}
-	reader := args.New(root)
+	reader := paths.New(root)
 	for _, t := range q.targets {
 		for _, name := range b.conditioned(t.entity.Type) {
 			path := b.rule(t.entity.Type, name).condition.path
@@ -65,7 +65,7 @@ func (q *inquiry) notRead(b rulebook) []string {
 			}
 		}
 	}
-	return args.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
+	return paths.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
 }
 
 // failsHint says what is known to fail.

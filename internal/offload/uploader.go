@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 )
 
 // DefaultTimeout is the default of [Config] Timeout.
