@@ -42,7 +42,6 @@ func rules() []rule {
 		{pkg: "internal/text/paths", imports: "internal/text", link: outside + " " + storage},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/text/ratelog", link: "modules " + network},
-		{pkg: "internal/mutate", link: "modules " + network},
 		// The row contract.
 		{pkg: "internal/schema", imports: "record", link: "modules " + network},
 		{pkg: "internal/schema/contract", imports: "record", link: outside},
