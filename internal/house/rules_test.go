@@ -120,7 +120,6 @@ func rules() []rule {
 		},
 		// Flows run through ADK, and ask nobody.
 		{pkg: "internal/flowtest", imports: ". config entity internal/setup internal/store internal/text record safety", link: dataset, itself: cloud + " " + storage},
-		{pkg: "internal/flowtest/score", imports: "internal/flowtest", link: dataset},
 		{
 			pkg:     "cmd/contextgraph",
 			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
