@@ -18,8 +18,8 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/flow"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -311,7 +311,7 @@ func TestGuardedInput(t *testing.T) {
 				w.Serve(a)
 			}
 			serve()
-			w.AskInput()
+			adktest.Run(t, w.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route")) // up to the question
 			w.Shop.Set(price, true)
 			serve()
 			err := w.Reply(cgtest.InputAnswer("review-1", "yes"))
@@ -319,10 +319,10 @@ func TestGuardedInput(t *testing.T) {
 				t.Fatalf("error %v", err)
 			} else if safe {
 				w.WantBought(1)
-				w.WantState(safety.StateExecuted)
+				w.WantStates(safety.StateExecuted)
 			} else {
 				w.WantBought(0)
-				w.WantState(safety.StateBlocked)
+				w.WantStates(safety.StateBlocked)
 			}
 			if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err == nil {
 				t.Error("the same answer again was accepted")

@@ -21,7 +21,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -108,7 +107,7 @@ type Run struct {
 	branched atomic.Bool
 	output   atomic.Pointer[rowID]
 	// turns are those that the session told of when the run began. fresh says that it told of nothing.
-	turns underway.Turns
+	turns Turns
 	fresh bool
 	// firstRow is the first row of the run.
 	firstRow rowID

@@ -13,9 +13,9 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/args"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 )
 
 // InputTool stands in the approval of an input that a node asks for, in the place of a tool. Such a request names
@@ -50,7 +50,7 @@ func (q *inquiry) notRead(b rulebook) []string {
 	if err != nil {
 		return []string{"anything"}
 	}
-	reader := args.New(root)
+	reader := paths.New(root)
 	for _, t := range q.targets {
 		for _, name := range b.conditioned(t.entity.Type) {
 			path := b.rule(t.entity.Type, name).condition.path
@@ -68,7 +68,7 @@ func (q *inquiry) notRead(b rulebook) []string {
 			}
 		}
 	}
-	return args.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
+	return paths.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
 }
 
 // money returns what rules read as an amount in the arguments, by JSON Pointer, as far as redact shows it.

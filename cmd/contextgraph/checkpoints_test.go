@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/checkpoint"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 )
 
 // The commands reach an agent through its handler.

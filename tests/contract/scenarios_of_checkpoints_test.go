@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/checkpoint"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 )
 
 // checkpoints has a session go back, and go on.

@@ -1,8 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package args says which parts of the arguments of a call rules read, and which they leave out.
-package args
+// Package paths walks JSONPaths. It says which parts of the arguments of a call rules read, and which they leave out,
+// and reads the elements of a set out of a document.
+package paths
 
 import (
 	"fmt"

@@ -15,12 +15,7 @@ type contained struct{ next slog.Handler }
 // Contain returns a handler in front of next that turns its panics into errors: a log
 // line must cost neither a run nor, on a goroutine of ours, the program, least of all a
 // line about a panic that was recovered. A next whose Enabled panics takes no records.
-func Contain(next slog.Handler) slog.Handler {
-	if h, ok := next.(contained); ok {
-		return h
-	}
-	return contained{next}
-}
+func Contain(next slog.Handler) slog.Handler { return contained{next} }
 
 // Enabled reports whether the next handler takes records of the level.
 func (h contained) Enabled(ctx context.Context, level slog.Level) (enabled bool) {

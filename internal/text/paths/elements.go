@@ -1,8 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package elements reads the elements of a set out of a JSON document.
-package elements
+package paths
 
 import (
 	"fmt"
@@ -11,10 +10,10 @@ import (
 	"github.com/theory/jsonpath/spec"
 )
 
-// Of returns what p selects in a decoded document. An empty list has no elements, and neither has null in its
+// Elements returns what p selects in a decoded document. An empty list has no elements, and neither has null in its
 // place: that is how some programs write one. found is false where the list itself is not there. An element without
 // what p looks for in it is an error: the set would lack it.
-func Of(p *jsonpath.Path, doc any) (list []any, found bool, err error) {
+func Elements(p *jsonpath.Path, doc any) (list []any, found bool, err error) {
 	nodes, inside := []any{doc}, false // inside of an element
 	for _, s := range p.Query().Segments() {
 		one := spec.Query(true, s).Singular() != nil

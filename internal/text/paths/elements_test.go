@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package elements_test
+package paths_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/theory/jsonpath"
 
-	"github.com/adk-contextgraph/contextgraph/internal/elements"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 )
 
 func TestOf(t *testing.T) {
@@ -44,7 +44,7 @@ func TestOf(t *testing.T) {
 		if err := json.Unmarshal([]byte(tt.doc), &doc); err != nil {
 			t.Fatal(err)
 		}
-		list, found, err := elements.Of(jsonpath.MustParse(tt.path), doc)
+		list, found, err := paths.Elements(jsonpath.MustParse(tt.path), doc)
 		got := fmt.Sprint(list)
 		switch {
 		case err != nil:

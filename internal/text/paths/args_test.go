@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package args_test
+package paths_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/theory/jsonpath"
 
-	"github.com/adk-contextgraph/contextgraph/internal/args"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 )
 
 func TestPlain(t *testing.T) {
@@ -19,7 +19,7 @@ func TestPlain(t *testing.T) {
 		"$": true, "$.a": true, "$['a b'][0][-1][*]": true, "$.*": true,
 		"$..a": false, "$[0:1]": false, "$['a','b']": false, "$[?@.n > 0]": false, "$.a[*][?@]": false,
 	} {
-		if got := args.Plain(jsonpath.MustParse(path)); got != want {
+		if got := paths.Plain(jsonpath.MustParse(path)); got != want {
 			t.Errorf("%s: %t, want %t", path, got, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestReader(t *testing.T) {
 		"a key in two objects": {"$ $.stock; $.order $.stock", `{"stock": "a", "order": {"stock": "b"}}`, []string{"/order/stock", "/stock"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := args.New(decode(t, test.doc))
+			r := paths.New(decode(t, test.doc))
 			var named []string
 			for i, rule := range strings.Split(test.rules, "; ") {
 				rule, optional := strings.CutSuffix(rule, "?")
@@ -94,20 +94,20 @@ func TestReader(t *testing.T) {
 func TestUnread(t *testing.T) {
 	doc := decode(t, `{"item": "Desk", "n": 1, "tags": ["a", "b"], "none": null, "empty": "", "list": [], "object": {},
 		"options": {"ship": {"to": "x"}, "gift": true}, "lines": [{"item": "a", "days": 1}, {"item": "b", "days": 2, "odd": {"a": [1]}}], "area": {"any": ["x"]}}`)
-	r := args.New(doc)
+	r := paths.New(doc)
 	r.Names("r", false, jsonpath.MustParse("$.lines[*]"), jsonpath.MustParse("$.item"))
 	for from, path := range map[string]string{"$": "$.item", "$.lines[*]": "$.days", "$.options": "$[?@ == true]", "$['area']": "$"} {
 		r.Reads(jsonpath.MustParse(from), jsonpath.MustParse(path))
 	}
 	want := []string{"empty", "lines[*].odd.a", "list", "n", "object", "options.ship.to", "tags"}
-	if diff := cmp.Diff(want, args.Unread(doc, r.Read())); diff != "" {
+	if diff := cmp.Diff(want, paths.Unread(doc, r.Read())); diff != "" {
 		t.Errorf("unread (-want +got):\n%s", diff)
 	}
 	if got := r.Faults([]string{"/lines/0/item", "/lines/1/item"}); len(got) != 0 {
 		t.Errorf("faults %q", got)
 	}
 	for _, doc := range []string{"{}", "null", "[]"} {
-		if got := args.Unread(decode(t, doc), nil); len(got) != 0 {
+		if got := paths.Unread(decode(t, doc), nil); len(got) != 0 {
 			t.Errorf("%s: unread %q", doc, got)
 		}
 	}
