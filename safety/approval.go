@@ -323,7 +323,7 @@ func (a Approval) Shown() map[string]any {
 		out["state"] = a.Surroundings.shown()
 	}
 	if len(a.Costs) > 0 {
-		out["costs"] = a.shownCosts()
+		out["costs"] = shaped(a.Costs)
 	}
 	if len(a.Receipt.Notes) > 0 {
 		notes := make([]any, len(a.Receipt.Notes))
@@ -343,7 +343,7 @@ func (a Approval) Shown() map[string]any {
 		out["same"] = same
 	}
 	if a.Replaces != "" {
-		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()
+		out["replaces"], out["difference"] = a.Replaces, shaped(a.Difference)
 	}
 	return out
 }

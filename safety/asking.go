@@ -5,7 +5,6 @@ package safety
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -59,30 +58,14 @@ func (r Report) hopeless() bool {
 	})
 }
 
-// passes reports whether a failure is one of a source that is away, slow or answers nonsense. It may have passed when
-// somebody answers.
-func (f Failure) passes() bool {
-	switch f.Reason {
-	case ReasonError, ReasonPanic, ReasonTimeout, ReasonSourceDown, ReasonNeedsAgent, ReasonEmptyAnswer, ReasonNoAsOf, ReasonStaleAnswer,
-		ReasonFutureAnswer, ReasonMissingAttribute, ReasonTypeMismatch, ReasonNothingCompared, ReasonClock, ReasonCanceled:
-		return true
-	}
-	return false
-}
-
 // unasked refuses a request before anybody is asked.
 func (r *Request) unasked(report Report) *Refusal {
 	code, next := CodeCheckFailed, "Nobody was asked, and nothing was carried out: as it is, nobody could approve this call. Do what the failures say: look up what is missing, and then make the same call again; a person is asked then. Or choose another."
-	var why []string
-	for _, f := range report.failures {
-		why = append(why, strings.TrimPrefix(f.name()+": ", " : ")+f.Told().Detail)
-	}
 	if report.Verdict() == Drift {
-		code, next, why = CodeDrift, "Nobody was asked, and nothing was carried out. You have read the present values with this. If the plan is still right with them, make the same call again, and a person is asked.", nil
-		told, _ := report.Told()
+		code, next = CodeDrift, "Nobody was asked, and nothing was carried out. You have read the present values with this. If the plan is still right with them, make the same call again, and a person is asked."
 		var ways []string
+		told, _ := report.Told()
 		for _, a := range told {
-			why = append(why, a.finding().Text)
 			if way := a.EntityType + " with " + a.LookUp; a.LookUp != "" && !slices.Contains(ways, way) {
 				ways = append(ways, way)
 			}
@@ -93,18 +76,15 @@ func (r *Request) unasked(report Report) *Refusal {
 			next += " If it is not, choose another."
 		}
 	}
+	var why []string
+	for _, f := range report.Public() {
+		if code != CodeDrift || f.Effect != effectFail { // a look-up heals no failure
+			why = append(why, f.Text)
+		}
+	}
 	refusal := refuse(code, Execution{Tool: r.Tool}, report, nil, "Nobody was asked about %s: %s.", r.Tool, joined(why))
 	refusal.Unasked, refusal.Next = true, next
 	return refusal
-}
-
-// joined says the first of several reasons, and how many it leaves out.
-func joined(why []string) string {
-	first := strings.Join(why[:min(len(why), maxHinted)], "; ")
-	if more := len(why) - maxHinted; more > 0 {
-		first += fmt.Sprintf("; and %d more", more)
-	}
-	return first
 }
 
 // never says why no later check can pass, "" where one can.
@@ -129,21 +109,6 @@ func (r Report) fails() (why []string) {
 	return why
 }
 
-// waits says why the failure of a source is no reason to ask nobody, in a few words.
-func (f Failure) waits() string {
-	switch f.Reason {
-	case ReasonSourceDown:
-		return "source is down"
-	case ReasonTimeout, ReasonCanceled:
-		return "no answer in time"
-	case ReasonNeedsAgent:
-		return "only the agent can ask"
-	case ReasonStaleAnswer:
-		return "answer is too old"
-	}
-	return "no answer that counts"
-}
-
 // notYet names what the check before asking could not look at: "stock of Drug Ibuprofen (source is down)".
 func (a Approval) notYet() (items []string) {
 	if a.Checked == nil {
@@ -159,7 +124,7 @@ func (a Approval) notYet() (items []string) {
 		if names := slices.Sorted(maps.Keys(e.Seen)); len(names) > 0 && names[0] != Exists {
 			what = firstOf(names, len(names)) + " of " + what
 		}
-		items = append(items, what+" ("+failures[i].waits()+")")
+		items = append(items, what+" ("+causes[failures[i].Reason].waits+")")
 	}
 	return items
 }

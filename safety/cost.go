@@ -65,24 +65,6 @@ func (q *inquiry) costs(p rulebook) []Cost {
 	return out
 }
 
-// shownCosts returns the costs as [Approval.Shown] has them.
-func (a Approval) shownCosts() []any {
-	out := make([]any, len(a.Costs))
-	for i, c := range a.Costs {
-		entry := map[string]any{"budget_type": c.BudgetType}
-		for name, text := range map[string]string{"budget": c.Budget, "limit": c.Limit, "seen": c.Seen, "others": c.Others} {
-			if text != "" {
-				entry[name] = text
-			}
-		}
-		if c.Exceeded {
-			entry["exceeded"] = true
-		}
-		out[i] = entry
-	}
-	return out
-}
-
 // costHint says what the plan costs and may cost, where both are known.
 func (a Approval) costHint() string {
 	known := slices.DeleteFunc(slices.Clone(a.Costs), func(c Cost) bool { return c.Seen == "" || c.Limit == "" })

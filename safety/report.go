@@ -228,53 +228,44 @@ func (r Report) PolicyVersion() string { return r.policy }
 //	  Entities checked : 5
 //	  Stale entities   : 1
 //	  Safe to approve  : false
-//	  [price_changed] Product: Strava Sponsored Routes: $40,000 -> $52,000 (+30%) (severity=0.72)
+//	  Changed          : price_changed: price of Product Strava Sponsored Routes: $40,000 → $52,000 (+30%), severity 0.72
 //
-// Lines before the alerts begin with "CHECK FAILED" and have a failure, with "Skipped" and have an
-// optional entity that could not be checked, with "Waived" and have an attribute that no result has
-// shown and that the policy lets pass, with "Not chosen" and have entities that do not count, or with
-// "Requester" and name who asked for the approval, if nothing authenticated them. A
-// condition follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings follow
-// the alerts and end in "(warning)". The text is for reading; programs use the methods or the JSON.
+// Lines begin with "CHECK FAILED" and have a failure, with "Skipped" and have an optional entity that could not be
+// checked, with "Waived" and have an attribute that no result has shown and that the policy lets pass, with "Not chosen"
+// and have entities that do not count, with "Requester" and name who asked for the approval, if nothing authenticated
+// them, or with "Changed" or "Warning" and have a change. The text is for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
+	line := func(name string, value any) { fmt.Fprintf(&b, "  %-17s: %v\n", name, value) }
 	fmt.Fprintf(&b, "World Change Report - Session: %s\n", oneLine(r.session.ID))
-	fmt.Fprintf(&b, "  Entities checked : %d\n", r.total)
-	fmt.Fprintf(&b, "  Stale entities   : %d\n", r.StaleEntities())
-	fmt.Fprintf(&b, "  Safe to approve  : %t\n", r.IsSafeToApprove())
+	line("Entities checked", r.total)
+	line("Stale entities", r.StaleEntities())
+	line("Safe to approve", r.IsSafeToApprove())
 	for _, f := range r.failures {
-		fmt.Fprintf(&b, "  CHECK FAILED     : %s\n", f)
+		line("CHECK FAILED", f)
 	}
 	if len(r.failures) == 0 && r.CheckFailed() {
-		b.WriteString("  CHECK FAILED     : not evaluated\n")
+		line("CHECK FAILED", "not evaluated")
 	}
 	for _, e := range r.results {
 		for _, f := range e.Skipped {
-			fmt.Fprintf(&b, "  Skipped          : %s\n", f)
+			line("Skipped", f)
 		}
 		for _, f := range e.Waived {
-			fmt.Fprintf(&b, "  Waived           : %s\n", f)
+			line("Waived", f)
 		}
 	}
 	if r.notChosen.Total > 0 {
-		fmt.Fprintf(&b, "  Not chosen       : %s\n", NotChosenNames(r.notChosen))
+		line("Not chosen", NotChosenNames(r.notChosen))
 	}
 	if r.approvalID != "" && !r.authenticated {
-		fmt.Fprintf(&b, "  Requester        : %s (not authenticated)\n", oneLine(r.requester))
+		line("Requester", oneLine(r.requester)+" (not authenticated)")
 	}
-	for _, a := range append(r.Alerts(), r.Warnings()...) {
-		fmt.Fprintf(&b, "  [%s] %s: %s: %s -> %s", a.Drift, oneLine(a.EntityType), oneLine(a.Entity), oneLine(a.Before), oneLine(a.After))
-		if a.Condition != "" {
-			fmt.Fprintf(&b, ", %s needed", a.Condition)
-		}
-		if a.ChangePercent != nil {
-			fmt.Fprintf(&b, " (%s%%)", signed(*a.ChangePercent))
-		}
-		fmt.Fprintf(&b, " (severity=%.2f)", a.Severity)
-		if !a.blocks() {
-			b.WriteString(" (warning)")
-		}
-		b.WriteByte('\n')
+	for _, a := range r.Alerts() {
+		line("Changed", a)
+	}
+	for _, a := range r.Warnings() {
+		line("Warning", a)
 	}
 	return b.String()
 }

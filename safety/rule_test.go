@@ -208,7 +208,7 @@ func TestOutcome(t *testing.T) {
 			if strings.Contains(r.Summary(), "  Skipped          : spoilt") || !strings.Contains(r.Summary(), "  Skipped          : "+test.skipped) != (test.skipped == "") {
 				t.Errorf("the summary does not say why it was skipped:\n%s", r.Summary())
 			}
-			if n := strings.Count(r.Summary(), "(warning)"); n != len(r.Warnings()) {
+			if n := strings.Count(r.Summary(), "  Warning  "); n != len(r.Warnings()) {
 				t.Errorf("%d warnings in the summary:\n%s", n, r.Summary())
 			}
 			var back struct{ Alerts, Warnings []safety.Alert }

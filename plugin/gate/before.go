@@ -151,7 +151,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval, permit.Overridden())
 	if permit.Overridden() {
 		g.log.Error("contextgraph: a call runs although its check failed, because people override a source that is down", "tool", c.Name,
-			"session", r.Session.ID, "approval", outcome.Approval.ID, "failures", found(report))
+			"session", r.Session.ID, "approval", outcome.Approval.ID, "failures", report.Because())
 	}
 	if err != nil {
 		return g.refuse(r, c, err)
