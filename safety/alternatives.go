@@ -71,7 +71,8 @@ func withoutTargets(n entity.NotChosen, targets []target) entity.NotChosen {
 
 // advise adds a remedy to each alert and failure of an entity that the action does not name:
 // how to make it an alternative that does not count, or why that does not help.
-func (q *inquiry) advise(t target, x *examined) {
+func (q *check) advise(x *entityCheck) {
+	t := x.target
 	if len(x.alerts) == 0 && len(x.failures) == 0 {
 		return
 	}
@@ -97,11 +98,11 @@ func (q *inquiry) advise(t target, x *examined) {
 // remedy says in one sentence why an entity counts that the action does not name, and how to change
 // that. It returns "" for an entity that the action names, and for one that no rule over results
 // shows.
-func (q *inquiry) remedy(t target) string {
-	e, tool := t.entity, quoted(text.Clip(oneLine(q.tool), maxWord))
+func (q *check) remedy(t target) string {
+	e, tool := t.entity, quoted(text.Clip(oneLine(q.approval.Tool), maxWord))
 	counted, known := q.record.Counted[e.Key]
 	byRule := slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source == entity.SourceRule })
-	if t.action || q.decision.Node == "" || !known && !byRule {
+	if t.action || q.approval.DecisionNode == "" || !known && !byRule {
 		return ""
 	}
 	rules := q.rulesOf(e.Type)
@@ -138,7 +139,7 @@ func (q *inquiry) remedy(t target) string {
 
 // rulesOf names the first two rules over results of tools that show a type, with their
 // places, and counts the others.
-func (q *inquiry) rulesOf(typ string) string {
+func (q *check) rulesOf(typ string) string {
 	var rules []string
 	for _, x := range q.record.Expected {
 		if rule := ruleAt(x.Rule, x.Place); x.Type == typ && x.Tool != "" && !slices.Contains(rules, rule) {

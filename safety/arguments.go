@@ -21,26 +21,26 @@ const InputTool = "adk_request_input"
 
 // acting returns the failures of a call of which the arguments name nothing that has to be unchanged, or more than
 // the rules read.
-func (q *inquiry) acting(b rulebook) (failures []Failure) {
-	if q.tool == InputTool {
+func (q *check) acting() (failures []Failure) {
+	if q.approval.ID == "" || q.approval.Tool == InputTool {
 		return nil
 	}
-	if b.NamesThings(q.tool) && !slices.ContainsFunc(q.targets, func(t target) bool { return t.action }) {
+	if q.policy.NamesThings(q.approval.Tool) && !slices.ContainsFunc(q.targets, func(t target) bool { return t.action }) {
 		failures = append(failures, fail(ReasonActionNotRead, "no rule with in: action finds in the arguments of %s what it acts on: call it with what the rules read, "+
-			"or, in the configuration, add such a rule; for a tool whose calls name nothing, write acts_on: nothing in guard.tools", q.tool))
+			"or, in the configuration, add such a rule; for a tool whose calls name nothing, write acts_on: nothing in guard.tools", q.approval.Tool))
 	}
 	for _, fault := range q.record.Arguments.Faults {
-		failures = append(failures, fail(ReasonActionNotRead, "in the arguments of %s, %s", q.tool, fault))
+		failures = append(failures, fail(ReasonActionNotRead, "in the arguments of %s, %s", q.approval.Tool, fault))
 	}
-	if unread := q.notRead(b); len(unread) > 0 && b.settings(q.tool).Arguments == config.ArgumentsStrict {
-		failures = append(failures, fail(ReasonActionNotRead, "no rule reads %s in the arguments of %s, and guard.tools says arguments: strict", strings.Join(unread, ", "), q.tool))
+	if unread := q.notRead(); len(unread) > 0 && q.policy.settings(q.approval.Tool).Arguments == config.ArgumentsStrict {
+		failures = append(failures, fail(ReasonActionNotRead, "no rule reads %s in the arguments of %s, and guard.tools says arguments: strict", strings.Join(unread, ", "), q.approval.Tool))
 	}
 	return failures
 }
 
 // notRead returns the arguments of the action that nothing reads: no rule, and no condition of the policy.
-func (q *inquiry) notRead(b rulebook) []string {
-	if q.arguments == nil || q.tool == InputTool || q.decision.Args == "" {
+func (q *check) notRead() []string {
+	if q.arguments == nil || q.approval.Tool == InputTool || len(q.approval.Args) == 0 {
 		return nil
 	}
 	root, err := q.arguments()
@@ -49,8 +49,8 @@ func (q *inquiry) notRead(b rulebook) []string {
 	}
 	reader := args.New(root)
 	for _, t := range q.targets {
-		for _, name := range b.conditioned(t.entity.Type) {
-			path := b.rule(t.entity.Type, name).condition.path
+		for _, name := range q.policy.conditioned(t.entity.Type) {
+			path := q.policy.rule(t.entity.Type, name).condition.path
 			if path == nil {
 				continue
 			}

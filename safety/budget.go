@@ -50,7 +50,7 @@ func (e *unreadError) Error() string {
 }
 
 // unread returns the failure of an entity that could not be read: one that time can heal, if there is one.
-func (x *examined) unread(e entity.Canonical) Failure {
+func (x *entityCheck) unread(e entity.Canonical) Failure {
 	for _, f := range slices.Concat(x.failures, x.result.Skipped) {
 		if f.heals() {
 			return f
@@ -60,13 +60,13 @@ func (x *examined) unread(e entity.Canonical) Failure {
 }
 
 // checkBudgets holds what was found against the budget rules.
-func (q *inquiry) checkBudgets(p rulebook, found []examined) (costs []Cost, alerts []Alert, failures []Failure) {
-	for _, entry := range p.Budgets {
+func (q *check) checkBudgets(found []entityCheck) (costs []Cost, alerts []Alert, failures []Failure) {
+	for _, entry := range q.policy.Budgets {
 		b := budget(entry)
-		if !b.appliesTo(q.tool) {
+		if q.recordOnly || !b.appliesTo(q.approval.Tool) {
 			continue
 		}
-		cost, alert, err := q.checkBudget(p, b, found)
+		cost, alert, err := q.checkBudget(b, found)
 		costs = append(costs, cost)
 		switch {
 		case err != nil:
@@ -85,8 +85,8 @@ func (q *inquiry) checkBudgets(p rulebook, found []examined) (costs []Cost, aler
 
 // checkBudget returns what the plan costs, an alert if that is more than its budget, and an error if
 // that cannot be said.
-func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Alert, error) {
-	owner, limit, err := q.limit(p, b)
+func (q *check) checkBudget(b budget, found []entityCheck) (Cost, *Alert, error) {
+	owner, limit, err := q.limit(b)
 	before := q.seenCost(b)
 	cost := b.cost(owner, limit, before)
 	if err != nil {
@@ -100,7 +100,7 @@ func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Al
 		limit = b.smallest(owner, limit, left)
 		cost.Limit = limit.String()
 	}
-	now, err := b.sum(q.targets, q.decision.Node, func(i int) (entity.Value, error) {
+	now, err := b.sum(q.targets, q.approval.DecisionNode, func(i int) (entity.Value, error) {
 		price := found[i].result.Now[b.Cost.Attribute]
 		if !found[i].read || price.IsZero() {
 			return price, &unreadError{b.Cost.Attribute, found[i].unread(q.targets[i].entity)}
@@ -154,9 +154,9 @@ func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Al
 
 // seenCost returns what the plan costs with the values that were read for the request; the zero
 // value if that is not known.
-func (q *inquiry) seenCost(b budget) entity.Value {
+func (q *check) seenCost(b budget) entity.Value {
 	asked := slices.DeleteFunc(slices.Clone(q.targets), func(t target) bool { return t.unseen })
-	seen, err := b.sum(asked, q.decision.Node, func(i int) (entity.Value, error) { return latest(asked[i].entity, b.Cost.Attribute), nil })
+	seen, err := b.sum(asked, q.approval.DecisionNode, func(i int) (entity.Value, error) { return latest(asked[i].entity, b.Cost.Attribute), nil })
 	if err != nil {
 		return entity.Value{}
 	}
@@ -189,7 +189,7 @@ func (b budget) sum(targets []target, node string, price func(i int) (entity.Val
 
 // limit returns the budget that was approved, and its amount. With an error there is no amount, and
 // no budget if it is not known which one counts.
-func (q *inquiry) limit(p rulebook, b budget) (entity.Canonical, entity.Value, error) {
+func (q *check) limit(b budget) (entity.Canonical, entity.Value, error) {
 	var named, others []entity.Canonical
 	for _, t := range q.targets {
 		switch {
@@ -216,7 +216,7 @@ func (q *inquiry) limit(p rulebook, b budget) (entity.Canonical, entity.Value, e
 		values, _ := readings(e, b.Limit.Attribute)
 		limit, what, read = e.Attributes[b.Limit.Attribute], b.Limit.Attribute, len(values) > 0
 	}
-	if !read && !limit.IsZero() && p.Types[e.Type].Unseen != config.UnseenAllow {
+	if !read && !limit.IsZero() && q.policy.Types[e.Type].Unseen != config.UnseenAllow {
 		return e, entity.Value{}, fmt.Errorf("nothing has shown %s of %s %s", what, e.Type, e.Value)
 	}
 	if _, isNumber := limit.Rat(); !isNumber {
@@ -226,14 +226,14 @@ func (q *inquiry) limit(p rulebook, b budget) (entity.Canonical, entity.Value, e
 }
 
 // nothingBought says why there is nothing to sum.
-func (q *inquiry) nothingBought(b budget) error {
+func (q *check) nothingBought(b budget) error {
 	switch {
 	case b.Everything:
 		return fmt.Errorf("no %s was found", b.Cost.Type)
-	case q.decision.Node == "":
+	case q.approval.DecisionNode == "":
 		return fmt.Errorf("there is no request whose arguments could name a %s", b.Cost.Type)
 	default:
-		return fmt.Errorf("the arguments of %s name no %s: add a rule with in: action that finds it", q.tool, b.Cost.Type)
+		return fmt.Errorf("the arguments of %s name no %s: add a rule with in: action that finds it", q.approval.Tool, b.Cost.Type)
 	}
 }
 

@@ -41,14 +41,14 @@ func (b budget) cost(owner entity.Canonical, limit, seen entity.Value) Cost {
 
 // costs returns the cost of a plan for each rule that applies, with the values that were read. The
 // targets of q are those of the request.
-func (q *inquiry) costs(p rulebook) []Cost {
+func (q *check) costs() []Cost {
 	var out []Cost
-	for _, entry := range p.Budgets {
+	for _, entry := range q.policy.Budgets {
 		b := budget(entry)
-		if !b.appliesTo(q.tool) {
+		if !b.appliesTo(q.approval.Tool) {
 			continue
 		}
-		owner, limit, _ := q.limit(p, b)
+		owner, limit, _ := q.limit(b)
 		seen := q.seenCost(b)
 		c := b.cost(owner, limit, seen)
 		others, _ := q.beside(b, owner, limit)

@@ -54,12 +54,12 @@ const inAll = " in all"
 
 // demand finds out what the condition of an attribute comes to, and holds every value of a
 // against it, the latest first.
-func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a attribute) (d demand) {
+func (q *check) demand(ctx context.Context, e entity.Canonical, a attribute) (d demand) {
 	c := a.rule.condition
 	if c.operator == "" {
 		return d
 	}
-	sets, err := q.values(ctx, b, e, c)
+	sets, err := q.values(ctx, e, c)
 	var phrases []string
 	known := make(map[string]bool)
 	for _, values := range sets {
@@ -119,18 +119,18 @@ func texts(values []any) (out []string) {
 }
 
 // values returns the values of a condition, one list for each place that gives some.
-func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c condition) ([][]any, error) {
+func (q *check) values(ctx context.Context, e entity.Canonical, c condition) ([][]any, error) {
 	if c.path == nil {
 		return [][]any{c.values}, nil
 	}
-	if q.decision.Args == "" {
+	if len(q.approval.Args) == 0 {
 		return nil, fmt.Errorf("there is no request, and so no arguments that %s could be read from; it can be checked when a tool asks for approval", c.text)
 	}
 	starts := slices.Clone(q.record.Places[e.Key])
 	switch {
 	case !q.recorded:
 		return nil, errors.New("the record could not be read, which says where the action names the entity")
-	case len(starts) == 0 && ofAction(e, q.decision.Node):
+	case len(starts) == 0 && ofAction(e, q.approval.DecisionNode):
 		return nil, errors.New("the record does not say where the action names the entity")
 	case len(starts) == 0:
 		starts = []string{"$"}
@@ -142,7 +142,7 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		}
 	}
 	// Paths come from the configuration; the arguments that they walk through may be large.
-	return bounded(ctx, b.CheckTimeout, func(context.Context) (sets [][]any, err error) {
+	return bounded(ctx, q.policy.CheckTimeout, func(context.Context) (sets [][]any, err error) {
 		document, err := q.arguments()
 		if err != nil {
 			return nil, fmt.Errorf("the arguments cannot be read: %w", err)
@@ -181,24 +181,24 @@ func selected(document any, start string, c condition) ([]any, error) {
 
 // unread is the failure of an entity that lacks a reading of an attribute with a condition. It
 // is never waived: without a value nothing tells the kind that the condition is about.
-func (q *inquiry) unread(e entity.Canonical, name string) Failure {
+func (q *check) unread(e entity.Canonical, name string) Failure {
 	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e, name)).about(name)
 }
 
 // needs returns what the conditions of the policy come to for the entities of a request,
 // nil without any.
-func (q *inquiry) needs(ctx context.Context, b rulebook, entities []entity.Canonical) map[string]map[string]Need {
+func (q *check) needs(ctx context.Context, entities []entity.Canonical) map[string]map[string]Need {
 	var out map[string]map[string]Need
 	for _, e := range entities {
-		for _, name := range b.conditioned(e.Type) {
-			a := attribute{name: name, rule: b.rule(e.Type, name)}
+		for _, name := range q.policy.conditioned(e.Type) {
+			a := attribute{name: name, rule: q.policy.rule(e.Type, name)}
 			if a.values, _ = readings(e, name); len(a.values) == 0 && a.rule.Optional {
 				continue
 			}
 			if len(a.values) == 0 {
 				a.values = q.said(e, name)
 			}
-			d := q.demand(ctx, b, e, a)
+			d := q.demand(ctx, e, a)
 			if len(a.values) == 0 {
 				d.failures = append(d.failures, q.unread(e, name))
 			}

@@ -160,6 +160,42 @@ func rescueReport(r *Report, err *error) {
 	}
 }
 
+// errPanic is wrapped by an error that was a panic, or the end of a goroutine.
+var errPanic = errors.New("panic")
+
+// bounded calls code of others that may hang or panic. When the time is up, or ctx
+// ends, it returns the error of the context at once; the call is abandoned, its
+// goroutine ends when it ends and its result is thrown away.
+func bounded[T any](ctx context.Context, timeout time.Duration, f func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		a := answer{err: fmt.Errorf("%w: the call ended its goroutine", errPanic)}
+		defer func() {
+			if p := recover(); p != nil {
+				a = answer{err: fmt.Errorf("%w: %v", errPanic, p)}
+			}
+			done <- a
+		}()
+		v, err := f(ctx)
+		a = answer{v, err}
+	}()
+
+	var none T
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
 // collect reads the record.
 func (g *Guard) collect(ctx context.Context, s record.Session, d record.Decision) (Snapshot, error) {
 	snap, err := bounded(ctx, g.policy.CheckDeadline, func(ctx context.Context) (Snapshot, error) {
@@ -178,3 +214,18 @@ func randomID() string {
 	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
 	return hex.EncodeToString(b[:])
 }
+
+// get loads an approval of a session. One of another session is not found.
+func (g *Guard) get(ctx context.Context, s record.Session, id string) (Approval, error) {
+	if id == "" {
+		return Approval{}, fmt.Errorf("an approval without an id: %w", ErrNotFound)
+	}
+	a, err := one(ctx, g.ledger, Query{ID: id, Session: s})
+	if err != nil {
+		return Approval{}, fmt.Errorf("approval %q of session %q: %w", id, s.ID, err)
+	}
+	return a, nil
+}
+
+// expired reports whether nothing may come of a any more.
+func expired(a Approval, now time.Time) bool { return now.After(a.ExpiresAt) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // LimitCost is what a call takes from a limit that the requests of its session share.
@@ -36,20 +37,19 @@ func (b rulebook) shares(tool string) bool {
 	})
 }
 
-// besides reads the other approvals of the session that take from limits, if the call of q takes from any with them.
+// sharers reads the approvals of the session, if calls of the tool share a limit with them.
 //
 // No lock spans the check of a call and its effect in another process. It needs none: an approval is in the ledger
 // before its last check begins. So of two that do not fit together, the later one to be approved always finds the other.
-func (g *Guard) besides(ctx context.Context, q *inquiry, id string) error {
-	if !g.policy.shares(q.tool) {
-		return nil
+func (g *Guard) sharers(ctx context.Context, s record.Session, tool string) ([]Approval, error) {
+	if !g.policy.shares(tool) {
+		return nil, nil
 	}
-	all, err := list(ctx, g.ledger, Query{Session: q.session, Brief: true})
+	all, err := list(ctx, g.ledger, Query{Session: s, Brief: true})
 	if err != nil {
-		return fmt.Errorf("reading what other requests take from a limit: %w", err)
+		return nil, fmt.Errorf("reading what other requests take from a limit: %w", err)
 	}
-	q.others = slices.DeleteFunc(all, func(a Approval) bool { return a.ID == id || !a.takes(q.started) })
-	return nil
+	return all, nil
 }
 
 // takes reports whether what a permits, or may still permit, takes from limits.
@@ -67,10 +67,10 @@ func (a Approval) takes(now time.Time) bool {
 // beside returns what other requests take from a limit with the present amount left; the zero value for nothing. What
 // a call took counts until the amount changes: then its source has counted it. Where a smaller amount is enough,
 // a call that has not begun still counts, because it can run with the new amount.
-func (q *inquiry) beside(b budget, owner entity.Canonical, left entity.Value) (entity.Value, error) {
+func (q *check) beside(b budget, owner entity.Canonical, left entity.Value) (entity.Value, error) {
 	var s sum
 	for _, a := range q.others {
-		if b.Across != config.AcrossSession || len(a.Consents) == 0 {
+		if b.Across != config.AcrossSession || len(a.Consents) == 0 || a.ID == q.approval.ID || !a.takes(q.started) {
 			continue
 		}
 		var most entity.Value // of the rules of one call each alone has to fit
@@ -100,7 +100,7 @@ func (q *inquiry) beside(b budget, owner entity.Canonical, left entity.Value) (e
 }
 
 // left returns the present amount of a limit, or the one that was read with the reason why nobody knows it.
-func (q *inquiry) left(b budget, owner entity.Canonical, limit entity.Value, found []examined) (entity.Value, error) {
+func (q *check) left(b budget, owner entity.Canonical, limit entity.Value, found []entityCheck) (entity.Value, error) {
 	if b.Limit.Attribute == "" {
 		return limit, nil
 	}
@@ -127,13 +127,13 @@ func (b budget) smallest(owner entity.Canonical, limit, left entity.Value) entit
 
 // enough reports whether all that is compared of an attribute is that a plan fits: each budget whose limit it is says
 // so.
-func (q *inquiry) enough(p rulebook, e entity.Canonical, name string) (is bool) {
-	for _, entry := range p.Budgets {
+func (q *check) enough(e entity.Canonical, name string) (is bool) {
+	for _, entry := range q.policy.Budgets {
 		b := budget(entry)
-		if b.Limit.Type != e.Type || b.Limit.Attribute != name || !b.appliesTo(q.tool) {
+		if b.Limit.Type != e.Type || b.Limit.Attribute != name || !b.appliesTo(q.approval.Tool) {
 			continue
 		}
-		if owner, _, err := q.limit(p, b); err != nil || owner.Key != e.Key {
+		if owner, _, err := q.limit(b); err != nil || owner.Key != e.Key {
 			continue
 		}
 		if !b.Enough {

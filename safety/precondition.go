@@ -21,13 +21,13 @@ type Precondition struct {
 	Overridden bool `json:"overridden,omitempty"`
 }
 
-// preconditions returns the revisions in the answers, in the order of the targets. An entity that
+// preconditions returns the revisions in the answers, in their order. An entity that
 // was not compared gives none: the revision that its checker named proves nothing. One whose source is down stands
 // there without: its check failed, so that the call runs only if people override that.
-func preconditions(targets []target, found []examined) []Precondition {
+func preconditions(found []entityCheck) []Precondition {
 	var out []Precondition
-	for i, x := range found {
-		e := targets[i].entity
+	for _, x := range found {
+		e := x.target.entity
 		switch {
 		case slices.ContainsFunc(x.failures, Failure.Down):
 			out = append(out, Precondition{EntityType: e.Type, Entity: e.Value, Key: e.Key, Overridden: true})

@@ -167,9 +167,9 @@ func (r Report) Drifted() []entity.Entity {
 
 // drifted returns the changed values in the answers. An answer with an error, and one without the
 // attribute, gives none.
-func drifted(targets []target, found []examined) []entity.Entity {
+func drifted(found []entityCheck) []entity.Entity {
 	var out []entity.Entity
-	for i, x := range found {
+	for _, x := range found {
 		now := make(map[string]entity.Value)
 		for _, a := range x.alerts {
 			if v := x.result.Now[a.Attribute]; a.blocks() && x.read && !v.IsZero() {
@@ -177,7 +177,7 @@ func drifted(targets []target, found []examined) []entity.Entity {
 			}
 		}
 		if len(now) > 0 {
-			e := targets[i].entity
+			e := x.target.entity
 			out = append(out, entity.Entity{Type: e.Type, Value: e.Value, Norm: e.Norm, Attributes: now})
 		}
 	}

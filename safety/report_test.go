@@ -105,6 +105,10 @@ func TestReportOfFailure(t *testing.T) {
 	wantDrift(t, r, safety.PriceChanged)
 	wantFailure(t, r, safety.ReasonNoChecker)
 	golden(t, "drift_and_failure.txt", r.Summary())
+	const because = "price_changed: price of Product Strava Sponsored Routes: $40,000 → $38,500.50 (-3.75%), severity 0.72; no_checker: Budget $200,000"
+	if got := r.Because(); !strings.HasPrefix(got, because) || (safety.Report{}).Because() != "" {
+		t.Errorf("because %q, want %q", got, because)
+	}
 	golden(t, "zero.txt", safety.Report{}.Summary())
 	wantSafe(t, newBench(t, nil, strava).check())
 	golden(t, "safe.txt", newBench(t, nil, strava, budget).check().Summary())

@@ -43,23 +43,23 @@ func (b rulebook) required(entities []entity.Canonical, node string) []entity.Ca
 }
 
 // noEntities says why there is nothing to check.
-func (q *inquiry) noEntities(p rulebook) Failure {
+func (q *check) noEntities() Failure {
 	switch {
-	case p.Require == config.RequireEverything:
+	case q.policy.Require == config.RequireEverything:
 		return fail(ReasonNoEntities, "there is no entity to check")
-	case q.decision.Node == "":
+	case q.approval.DecisionNode == "":
 		return fail(ReasonNoEntities, "there is no request, and so no arguments whose entities could be checked")
-	case p.Require == config.RequireNamed:
-		return fail(ReasonNoEntities, "the arguments of %s name no entity: add a rule with in: action that finds it", q.tool)
+	case q.policy.Require == config.RequireNamed:
+		return fail(ReasonNoEntities, "the arguments of %s name no entity: add a rule with in: action that finds it", q.approval.Tool)
 	default:
 		return fail(ReasonNoEntities, "the arguments of %s name no entity, and none of the listed types %q was found: add a rule with in: action, or list the types that count",
-			q.tool, p.Listed)
+			q.approval.Tool, q.policy.Listed)
 	}
 }
 
 // unlisted says which listed types have nothing to check.
-func (q *inquiry) unlisted(p rulebook) (failures []Failure) {
-	for _, typ := range slices.Sorted(slices.Values(p.Listed)) {
+func (q *check) unlisted() (failures []Failure) {
+	for _, typ := range slices.Sorted(slices.Values(q.policy.Listed)) {
 		if !slices.ContainsFunc(q.targets, func(t target) bool { return t.entity.Type == typ }) {
 			failures = append(failures, fail(ReasonNoEntities, "%q is a listed type, and nothing of it was found", typ))
 		}
