@@ -5,11 +5,13 @@ package safety
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -360,4 +362,135 @@ func (a Approval) conditions(key string) map[string]any {
 // unshown warns of values that are only claimed. It does not know whether a policy lets them pass.
 func unshown(e entity.Canonical, what string) string {
 	return oneLine("Nothing has shown " + what + e.Type + " " + e.Value + ": unless the policy lets that pass, the request cannot be approved.")
+}
+
+// costHint says what the plan costs and may cost, where both are known.
+func (a Approval) costHint() string {
+	known := slices.DeleteFunc(slices.Clone(a.Costs), func(c Cost) bool { return c.Seen == "" || c.Limit == "" })
+	items := make([]string, len(known))
+	for i, c := range known {
+		beside := ""
+		if c.Others != "" {
+			beside = ", and " + text.Clip(c.Others, maxWord) + " of other requests,"
+		}
+		items[i] = text.Clip(c.Seen, maxWord) + beside + " of " + word(c.BudgetType) + " " + text.Clip(c.Limit, maxWord)
+		if c.Exceeded {
+			items[i] += " (exceeded)"
+		}
+	}
+	return listed(hintCost+" ", items, len(items), maxCostHint)
+}
+
+// overriders is how many people have to override a check that failed because a source is down.
+const overriders = 2
+
+// Consent is the approval of one person.
+type Consent struct {
+	// Who approved, and At is when.
+	Who string    `json:"who"`
+	At  time.Time `json:"at"`
+	// Content is [Answer.Content].
+	Content string `json:"content,omitempty"`
+	// Override is the reason of a person who lets the call run although sources are down, and
+	// Unchecked names the entities that could not be checked then, as "Product Strava". Both are
+	// empty for a consent after a safe check.
+	Override  string   `json:"override,omitempty"`
+	Unchecked []string `json:"unchecked,omitempty"`
+	// Costs are what the call takes from limits that the requests of a session share, by the last check since the
+	// consent. The last consent has them.
+	Costs []LimitCost `json:"costs,omitempty"`
+}
+
+// with returns the consents with one more. A person counts once: a later consent takes the place of
+// an earlier one only if it overrides.
+func with(consents []Consent, c Consent) []Consent {
+	consents = slices.Clone(consents)
+	i := slices.IndexFunc(consents, func(o Consent) bool { return same(o.Who, c.Who) })
+	switch {
+	case i < 0:
+		return append(consents, c)
+	case c.Override != "":
+		consents[i] = c
+	}
+	return consents
+}
+
+// Consented reports whether a person has approved.
+func (a Approval) Consented(who string) bool {
+	return slices.ContainsFunc(a.Consents, func(c Consent) bool { return same(c.Who, who) })
+}
+
+// Missing returns how many more people have to approve, not counting that a check can fail.
+func (a Approval) Missing() int { return max(max(a.Approvers, 1)-len(a.Consents), 0) }
+
+// overrides returns the people whose consent lets the call run although these entities cannot be
+// checked.
+func (a Approval) overrides(unchecked []string) (people []string) {
+	for _, c := range a.Consents {
+		covers := !slices.ContainsFunc(unchecked, func(name string) bool { return !slices.Contains(c.Unchecked, name) })
+		if c.Override != "" && covers {
+			people = append(people, c.Who)
+		}
+	}
+	return people
+}
+
+// decided reports whether the consents approve the request, if the last one is c.
+func (a Approval) decided(c Consent) bool {
+	return a.Missing() == 0 && (c.Override == "" || len(a.overrides(c.Unchecked)) >= overriders)
+}
+
+func cloneConsents(consents []Consent) []Consent {
+	out := slices.Clone(consents)
+	for i := range out {
+		out[i].Unchecked, out[i].Costs = slices.Clone(out[i].Unchecked), slices.Clone(out[i].Costs)
+	}
+	return out
+}
+
+// Surroundings are what a call can read beside its arguments, as it was when its approval was asked:
+// the state of the session, and artifacts. They hold no value but those that people are shown.
+type Surroundings struct {
+	// State has a digest of each value, by key. Artifacts has one of each content, by name.
+	State     map[string]string `json:"state,omitempty"`
+	Artifacts map[string]string `json:"artifacts,omitempty"`
+	// Shown has the values of the keys that people are shown, as text. Each is in State too, if the
+	// state had it.
+	Shown map[string]string `json:"shown,omitempty"`
+	// Unbound counts the keys and artifacts that have no digest, because there were too many of them
+	// or they were too large.
+	Unbound int `json:"unbound,omitempty"`
+	// Watched says that the reads of the call are compared with State and Artifacts.
+	Watched bool `json:"watched,omitempty"`
+}
+
+// clone returns a copy that shares nothing with s.
+func (s Surroundings) clone() Surroundings {
+	s.State, s.Artifacts, s.Shown = maps.Clone(s.State), maps.Clone(s.Artifacts), maps.Clone(s.Shown)
+	return s
+}
+
+// shown returns the keys that people are shown, with their values.
+func (s Surroundings) shown() map[string]any {
+	out := make(map[string]any, len(s.Shown))
+	for key, value := range s.Shown {
+		out[oneLine(key)] = oneLine(value)
+	}
+	return out
+}
+
+// hints names the same in a few words each: "state cluster test".
+func (s Surroundings) hints() (items []string) {
+	for _, key := range slices.Sorted(maps.Keys(s.Shown)) {
+		items = append(items, "state "+word(key)+" "+word(s.Shown[key]))
+	}
+	return items
+}
+
+// unboundHint says how much has no digest.
+func unboundHint(n int) string {
+	if n == 1 {
+		return "1 key of the state, or artifact"
+	}
+	return fmt.Sprintf("%d keys of the state, or artifacts", n)
 }

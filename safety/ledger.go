@@ -8,9 +8,10 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Errors of a [Ledger]. Implementations wrap them.

@@ -428,22 +428,24 @@ func TestSlowCheckGivesNoTime(t *testing.T) {
 }
 
 func TestResolveRefuses(t *testing.T) {
+	bob := nike
+	bob.User = "bob"
 	for name, test := range map[string]struct {
-		spoil func(*safety.Resolution)
-		found bool // whether anything was looked for
+		session record.Session
+		id, who string
+		found   bool // whether anything was looked for
 	}{
-		"no session":      {func(r *safety.Resolution) { r.Session = record.Session{} }, false},
-		"no approval":     {func(r *safety.Resolution) { r.ApprovalID = "" }, false},
-		"nobody":          {func(r *safety.Resolution) { r.Who = "" }, false},
-		"a blank name":    {func(r *safety.Resolution) { r.Who = " \n" }, false},
-		"another session": {func(r *safety.Resolution) { r.Session.User = "bob" }, true},
-		"unknown":         {func(r *safety.Resolution) { r.ApprovalID = "unknown" }, true},
+		"no session":      {who: "olga"},
+		"no approval":     {session: nike, id: "-", who: "olga"},
+		"nobody":          {session: nike},
+		"a blank name":    {session: nike, who: " \n"},
+		"another session": {session: bob, who: "olga", found: true},
+		"unknown":         {session: nike, id: "unknown", who: "olga", found: true},
 	} {
 		b := newBench(t, nil, strava).approved()
 		runs(b)
-		r := safety.Resolution{Session: nike, ApprovalID: b.approval.ID, Who: "olga"}
-		test.spoil(&r)
-		_, err := b.guard.Resolve(t.Context(), r)
+		id := map[string]string{"": b.approval.ID, "-": "", "unknown": "unknown"}[test.id]
+		_, err := b.guard.Resolve(t.Context(), test.session, id, false, test.who, "")
 		if err == nil || errors.Is(err, safety.ErrNotFound) != test.found || errors.Is(err, safety.ErrConflict) || b.state() != safety.StateExecuting {
 			t.Errorf("%s: %v, left %s", name, err, b.state())
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -202,7 +203,7 @@ func TestZeroValuesDeny(t *testing.T) {
 		"Attach":  g.Attach(ctx, "a", "b"),
 		"Check":   second(g.Check(ctx, nike)),
 		"Observe": second(g.Observe(ctx, nike, "a")),
-		"Resolve": second(g.Resolve(ctx, safety.Resolution{})),
+		"Resolve": second(g.Resolve(ctx, record.Session{}, "", false, "", "")),
 		"Checker": second(safety.CheckerFunc(nil).Check(ctx, strava)),
 	} {
 		if err == nil || errors.Is(err, safety.ErrNotFound) {
