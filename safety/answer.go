@@ -108,7 +108,7 @@ type Outcome struct {
 	Because string
 	// By is who answered; "" if that is not known, or if they may not.
 	By string
-	// Authenticated says that an [Authorizer] or an [IdentityFunc] named who answers. Without both it
+	// Authenticated says that an [Authorizer] or a [GuardConfig.Identity] named who answers. Without both it
 	// is the user of the session, whoever that is.
 	Authenticated bool
 }

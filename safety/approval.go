@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -144,7 +145,7 @@ type Approval struct {
 	Replaces   string
 	Chain      int
 	Difference Difference
-	// Requester is who asked. RequesterAuthenticated says that an [IdentityFunc] named them; without
+	// Requester is who asked. RequesterAuthenticated says that a [GuardConfig.Identity] named them; without
 	// it the requester is the user of the session, as the client named it.
 	Requester              string
 	RequesterAuthenticated bool
@@ -256,84 +257,26 @@ func (a Approval) Clone() Approval {
 // fail: no entities, an incomplete record, an attribute that no result shows, a condition that is
 // not met or cannot be evaluated; or that the call ends if it reads certain parts of the state. Notes are those of the Receipt. The map belongs to the caller.
 func (a Approval) Shown() map[string]any {
-	entities := make([]any, 0, len(a.Entities))
+	entities := []any{}
 	for _, e := range a.Entities {
 		seen, at := Seen(e)
-		attributes := make(map[string]any, len(seen))
-		for name, text := range seen {
-			attributes[name] = text
-		}
-		entry := map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence}
+		entry := compact(map[string]any{"conditions": a.conditions(e.Key), "now": a.shownNow(e)})
+		entry["type"], entry["value"], entry["attributes"], entry["confidence"] = e.Type, e.Value, shaped(seen), e.Confidence
 		if !at.IsZero() {
 			entry["seen_at"], entry["age"] = stamp(at), a.RequestedAt.Sub(at).Round(time.Second).String()
 		}
-		if conditions := a.conditions(e.Key); len(conditions) > 0 {
-			entry["conditions"] = conditions
-		}
-		if now := a.shownNow(e); len(now) > 0 {
-			entry["now"] = now
-		}
 		entities = append(entities, entry)
 	}
-	warnings := []any{}
-	if len(a.Entities) == 0 {
-		warnings = append(warnings, "The request names no entity that can be checked; it cannot be approved.")
-	}
-	for _, f := range problems(a.Receipt, a.Gaps) {
-		warnings = append(warnings, "The record of the session is incomplete; the request cannot be approved: "+f.Detail+".")
-	}
-	for _, e := range a.Entities {
-		if !shown(e) {
-			warnings = append(warnings, unshown(e, ""))
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-			if values, _ := readings(e, name); len(values) == 0 {
-				warnings = append(warnings, unshown(e, name+" of "))
-			}
-		}
-	}
-	for _, e := range a.Entities {
-		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
-			if n := a.Needs[e.Key][name]; n.Problem != "" {
-				warnings = append(warnings, oneLine("The request cannot be approved as it is: "+e.Type+" "+e.Value+": "+n.Problem+"."))
-			}
-		}
-	}
-	for _, why := range a.Fails {
-		warnings = append(warnings, oneLine("The request cannot be approved as it is: "+why+"."))
-	}
-	if n := a.Surroundings.Unbound; n > 0 {
-		warnings = append(warnings, unboundHint(n)+" when it was asked, too many or too large to compare: a call that reads one of them is ended.")
-	}
-	out := map[string]any{
+	out := compact(map[string]any{
+		"hopeless": a.Hopeless, "not_checked": shownNotChecked(a.NotChecked), "check": a.shownCheck(),
+		"state": a.Surroundings.shown(), "costs": shaped(a.Costs), "notes": lines(a.Receipt.Notes), "replaces": a.Replaces,
+	})
+	maps.Copy(out, map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
-		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
-	}
-	if a.Hopeless != "" {
-		out["hopeless"] = a.Hopeless
-	}
-	if len(a.NotChecked) > 0 {
-		out["not_checked"] = shownNotChecked(a.NotChecked)
-	}
-	if check := a.shownCheck(); check != nil {
-		out["check"] = check
-	}
-	if len(a.Surroundings.Shown) > 0 {
-		out["state"] = a.Surroundings.shown()
-	}
-	if len(a.Costs) > 0 {
-		out["costs"] = shaped(a.Costs)
-	}
-	if len(a.Receipt.Notes) > 0 {
-		notes := make([]any, len(a.Receipt.Notes))
-		for i, n := range a.Receipt.Notes {
-			notes[i] = oneLine(n)
-		}
-		out["notes"] = notes
-	}
+		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": lines(a.warnings()),
+	})
 	if a.NotChosen.Total > 0 {
 		out["not_chosen"] = shownNotChosen(a.NotChosen, a.RequestedAt)
 	}
@@ -345,7 +288,58 @@ func (a Approval) Shown() map[string]any {
 		out["same"] = same
 	}
 	if a.Replaces != "" {
-		out["replaces"], out["difference"] = a.Replaces, shaped(a.Difference)
+		out["difference"] = shaped(a.Difference)
+	}
+	return out
+}
+
+// compact returns m without what is empty.
+func compact(m map[string]any) map[string]any {
+	maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil || reflect.ValueOf(v).Len() == 0 })
+	return m
+}
+
+// lines returns texts in a line each.
+func lines(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, s := range texts {
+		out[i] = oneLine(s)
+	}
+	return out
+}
+
+// warnings says why no check will pass, by the parts of the request.
+func (a Approval) warnings() (out []string) {
+	if len(a.Entities) == 0 {
+		out = append(out, "The request names no entity that can be checked; it cannot be approved.")
+	}
+	for _, f := range problems(a.Receipt, a.Gaps) {
+		out = append(out, "The record of the session is incomplete; the request cannot be approved: "+f.Detail+".")
+	}
+	for _, e := range a.Entities {
+		if !shown(e) {
+			out = append(out, unshown(e, ""))
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			if values, _ := readings(e, name); len(values) == 0 {
+				out = append(out, unshown(e, name+" of "))
+			}
+		}
+	}
+	var fails []string
+	for _, e := range a.Entities {
+		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
+			if n := a.Needs[e.Key][name]; n.Problem != "" {
+				fails = append(fails, e.Type+" "+e.Value+": "+n.Problem)
+			}
+		}
+	}
+	for _, why := range append(fails, a.Fails...) {
+		out = append(out, "The request cannot be approved as it is: "+why+".")
+	}
+	if n := a.Surroundings.Unbound; n > 0 {
+		out = append(out, unboundHint(n)+" when it was asked, too many or too large to compare: a call that reads one of them is ended.")
 	}
 	return out
 }
@@ -361,7 +355,7 @@ func (a Approval) conditions(key string) map[string]any {
 
 // unshown warns of values that are only claimed. It does not know whether a policy lets them pass.
 func unshown(e entity.Canonical, what string) string {
-	return oneLine("Nothing has shown " + what + e.Type + " " + e.Value + ": unless the policy lets that pass, the request cannot be approved.")
+	return "Nothing has shown " + what + e.Type + " " + e.Value + ": unless the policy lets that pass, the request cannot be approved."
 }
 
 // costHint says what the plan costs and may cost, where both are known.

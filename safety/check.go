@@ -322,7 +322,7 @@ func (g *Guard) ownEffects(ctx context.Context, q *check, found []entityCheck) {
 func (g *Guard) checkEntity(ctx context.Context, q *check, t target) entityCheck {
 	e := t.entity
 	x := entityCheck{target: t, result: EntityResult{
-		Type: e.Type, Value: e.Value, Seen: maps.Clone(e.Attributes), SeenAt: writable(e.LastSeen), Unseen: t.unseen,
+		Type: e.Type, Value: e.Value, Outcome: EntityFailed, Seen: maps.Clone(e.Attributes), SeenAt: writable(e.LastSeen), Unseen: t.unseen,
 	}}
 	if e.Type == "" || e.Value == "" || e.Key == "" {
 		x.fail(ReasonInvalidEntity, "an entity needs a type, a value and a key")

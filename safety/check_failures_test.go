@@ -271,7 +271,7 @@ func TestEveryEntityIsRecorded(t *testing.T) {
 	}
 	var got []string
 	for _, e := range r.Entities() {
-		got = append(got, e.Value+" "+e.Outcome.String())
+		got = append(got, e.Value+" "+e.Outcome)
 	}
 	if want := []string{"Yahoo Homepage Takeover unchanged", "Lost failed", "Strava Sponsored Routes changed", "M failed"}; !slices.Equal(got, want) {
 		t.Errorf("entities %q, want %q", got, want)

@@ -28,7 +28,7 @@ import (
 type AuthorizationRequest struct {
 	// Approval is the request that is answered. It is a copy.
 	Approval Approval
-	// Identity is who answers, as the [IdentityFunc] of the guard names them; "" without one.
+	// Identity is who answers, as [GuardConfig.Identity] names them; "" without one.
 	Identity string
 	// Session is the session the answer came through.
 	Session record.Session
@@ -42,7 +42,7 @@ type AuthorizationRequest struct {
 // refuses the answer and leaves the request as it is; so does a panic, and an
 // Authorize that takes longer than [config.Guard.CheckTimeout]. It is called concurrently.
 //
-// An approver is named as the [IdentityFunc] names requesters, or without one as the users of
+// An approver is named as [GuardConfig.Identity] names requesters, or without one as the users of
 // sessions are named: else nobody can see that somebody approves a request of their own.
 type Authorizer interface {
 	Authorize(ctx context.Context, r AuthorizationRequest) (approver string, err error)
@@ -74,7 +74,11 @@ type GuardConfig struct {
 	// Identity says who asks and who answers. It is optional. Without one, the requester is the
 	// user of the session, and nothing authenticates them. With one, an answer without an
 	// identity is refused.
-	Identity IdentityFunc
+	//
+	// It returns the name of the authenticated person, or program, that a context belongs to. The context is that of the
+	// run, so it holds what the host authenticated. An error or an empty name means that nobody was authenticated. It is
+	// called concurrently.
+	Identity func(ctx context.Context) (string, error)
 	// Authorizer is optional. Without one, whoever the Identity names may approve. Without an
 	// Identity as well, the user of the session is the approver and may approve, although the
 	// same user asked and nothing shows who that is; a peer may not.
@@ -95,7 +99,7 @@ type Guard struct {
 	evidence   Evidence
 	checkers   map[string]Checker
 	policy     rulebook
-	identity   IdentityFunc
+	identity   func(context.Context) (string, error)
 	authorizer Authorizer
 	running    func(record.Session, string) bool
 	clock      func() time.Time
@@ -236,12 +240,7 @@ func (g *Guard) get(ctx context.Context, s record.Session, id string) (Approval,
 // expired reports whether nothing may come of a any more.
 func expired(a Approval, now time.Time) bool { return now.After(a.ExpiresAt) }
 
-// IdentityFunc returns the name of the authenticated person, or program, that a context belongs to.
-// The context is that of the run, so it holds what the host authenticated. An error or an empty
-// name means that nobody was authenticated. It is called concurrently.
-type IdentityFunc func(ctx context.Context) (string, error)
-
-// errNobody is the error of an IdentityFunc that names nobody.
+// errNobody is the error of an identity that names nobody.
 var errNobody = errors.New("nobody is authenticated")
 
 // who calls f within the time for one check. There is no identity without an f.

@@ -21,8 +21,8 @@ type EntityResult struct {
 	// Type and Value are the entity as shown.
 	Type  string `json:"type"`
 	Value string `json:"value"`
-	// Outcome is the result of the comparison.
-	Outcome EntityOutcome `json:"outcome"`
+	// Outcome is the result of the comparison: one of the Entity constants.
+	Outcome string `json:"outcome"`
 	// Seen holds the attributes that were seen or claimed, Now the attributes of the answer.
 	Seen map[string]entity.Value `json:"seen,omitempty"`
 	Now  map[string]entity.Value `json:"now,omitempty"`
@@ -390,44 +390,22 @@ const (
 	Changed       = "changed"        // any other attribute
 )
 
-// EntityOutcome is the result of the check of one entity. The zero value is EntityFailed.
-type EntityOutcome uint8
-
+// The outcomes of the check of an entity. Every other value is as EntityFailed.
 const (
 	// EntityFailed means that the entity has a failure and no alert.
-	EntityFailed EntityOutcome = iota
+	EntityFailed = "failed"
 	// EntityChanged means that the entity has at least one alert that blocks. It may
 	// have failures besides.
-	EntityChanged
+	EntityChanged = "changed"
 	// EntityUnchanged means that the entity was compared and is as it was seen.
-	EntityUnchanged
+	EntityUnchanged = "unchanged"
 	// EntityWarned means that the entity was compared, and that the policy only warns of its
 	// changes.
-	EntityWarned
+	EntityWarned = "warned"
 	// EntitySkipped means that the entity could not be checked, and that its type
 	// is optional. It proves nothing.
-	EntitySkipped
+	EntitySkipped = "skipped"
 )
-
-// String returns "unchanged", "warned", "changed", "skipped" or, for every other
-// value, "failed".
-func (o EntityOutcome) String() string {
-	switch o {
-	case EntityUnchanged:
-		return "unchanged"
-	case EntityWarned:
-		return "warned"
-	case EntityChanged:
-		return "changed"
-	case EntitySkipped:
-		return "skipped"
-	default:
-		return "failed"
-	}
-}
-
-// MarshalText encodes the outcome as its String.
-func (o EntityOutcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // named reports whether a session is named in full. Its id is unique only within an application and a
 // user: a check or an approval of a session with an empty part is refused.

@@ -168,9 +168,8 @@ func TestZeroValuesDeny(t *testing.T) {
 		t.Errorf("zero report as JSON: %s, %v", data, err)
 	}
 	var v safety.Verdict
-	var o safety.EntityOutcome
-	if v == safety.Safe || o == safety.EntityUnchanged {
-		t.Error("a zero verdict or outcome is good")
+	if v == safety.Safe {
+		t.Error("a zero verdict is good")
 	}
 
 	var a safety.Approval
