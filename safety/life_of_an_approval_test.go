@@ -475,6 +475,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 		"it runs":       {running: true, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "under way in this process"},
 		"a panic":       {panics: true, code: safety.CodeInternal, want: safety.StateExecuting},
 		"it ended":      {ended: true, code: safety.CodeNotPending, want: safety.StateExecuted, detail: "not in doubt"},
+		"at that time":  {fault: safety.ErrConflict, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "conflict"},
 		"a full disk":   {fault: errors.New("the disk is full"), code: safety.CodeStore, want: safety.StateExecuting},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -515,7 +516,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 				who = test.who
 			}
 			out, err := b.guard.Answer(as(t, who), ans)
-			if out.Reason != test.code || out.Accepted || b.state() != test.want || !strings.Contains(out.Detail, test.detail) || (err != nil) != (test.fault != nil || test.panics) {
+			if out.Reason != test.code || out.Accepted || b.state() != test.want || !strings.Contains(out.Detail, test.detail) || (err != nil) != (test.code == safety.CodeStore || test.panics) {
 				t.Fatalf("reason %q, detail %q, state %s, error %v", out.Reason, out.Detail, b.state(), err)
 			}
 			last := b.history()[len(b.history())-1]
