@@ -185,7 +185,7 @@ func (g *Gate) noticeUnasked(ctx agent.Context, r *plugin.Run, c *plugin.Call, t
 	if own := g.known(r, c); own == nil || !own.gated || own.refused != "" {
 		return
 	}
-	if g.once("unasked "+name) {
+	if g.once("unasked " + name) {
 		g.log.Warn("contextgraph: a tool with a rule of in: action ran without asking for an approval, so nothing was checked; list it under guard.tools if each of its calls needs one", "tool", name)
 	}
 }
@@ -196,7 +196,7 @@ func (g *Gate) noticeAgentTool(t tool.Tool) {
 	if !g.rec.Recording() || !adkreflect.IsAgentTool(t) {
 		return
 	}
-	if g.once("unwired "+t.Name()) {
+	if g.once("unwired " + t.Name()) {
 		g.log.Warn("contextgraph: the steps of this agent are not recorded and not guarded, because it runs as a tool with a runner of its own; make the tool with AgentTool in the place of agenttool.New",
 			"tool", t.Name())
 	}

@@ -196,7 +196,7 @@ func (g *Gate) tellUnread(name string) {
 	if g.covered[name] || g.listed.names[name] || !g.settings.NamesThings(name) {
 		return
 	}
-	if g.once("unread "+name) {
+	if g.once("unread " + name) {
 		g.log.Warn("contextgraph: no rule with in: action reads the arguments of a guarded tool, so each of its calls fails its check; add one, or write acts_on: nothing in guard.tools if a call names nothing", "tool", name)
 	}
 }
