@@ -36,10 +36,14 @@ const BudgetExceeded = "budget_exceeded"
 // arithmetic is exact.
 type budget config.Budget
 
-// appliesTo reports whether the rule is for the calls of a tool. A check without a request falls
-// under every rule.
-func (b budget) appliesTo(tool string) bool {
-	return b.Tool == "" || tool == "" || text.MatchName(b.Tool, tool)
+// budgets returns the rules for the calls of a tool. A check without a request falls under every rule.
+func (b rulebook) budgets(tool string) (out []budget) {
+	for _, entry := range b.Budgets {
+		if entry.Tool == "" || tool == "" || text.MatchName(entry.Tool, tool) {
+			out = append(out, budget(entry))
+		}
+	}
+	return out
 }
 
 // unreadError says that the present cost of an entity is not known, and why.
@@ -70,11 +74,10 @@ func (q *check) costs() []Cost {
 
 // checkBudgets holds what was found against the budget rules. Without anything found the values that were read count.
 func (q *check) checkBudgets(found []entityCheck) (costs []Cost, alerts []Alert, failures []Failure) {
-	for _, entry := range q.policy.Budgets {
-		b := budget(entry)
-		if q.recordOnly && found != nil || !b.appliesTo(q.approval.Tool) {
-			continue
-		}
+	if q.recordOnly && found != nil {
+		return nil, nil, nil
+	}
+	for _, b := range q.policy.budgets(q.approval.Tool) {
 		cost, alert, err := q.checkBudget(b, found)
 		costs = append(costs, cost)
 		switch {
@@ -372,9 +375,7 @@ func (b budget) limitKey(owner entity.Canonical) string {
 
 // shares reports whether calls of a tool take from a limit that requests share.
 func (b rulebook) shares(tool string) bool {
-	return slices.ContainsFunc(b.Budgets, func(entry config.Budget) bool {
-		return entry.Across == config.AcrossSession && budget(entry).appliesTo(tool)
-	})
+	return slices.ContainsFunc(b.budgets(tool), func(b budget) bool { return b.Across == config.AcrossSession })
 }
 
 // sharers reads the approvals of the session, if calls of the tool share a limit with them.
@@ -468,9 +469,8 @@ func (b budget) smallest(owner entity.Canonical, limit, left entity.Value) entit
 // enough reports whether all that is compared of an attribute is that a plan fits: each budget whose limit it is says
 // so.
 func (q *check) enough(e entity.Canonical, name string) (is bool) {
-	for _, entry := range q.policy.Budgets {
-		b := budget(entry)
-		if b.Limit.Type != e.Type || b.Limit.Attribute != name || !b.appliesTo(q.approval.Tool) {
+	for _, b := range q.policy.budgets(q.approval.Tool) {
+		if b.Limit.Type != e.Type || b.Limit.Attribute != name {
 			continue
 		}
 		if owner, _, err := q.limit(b); err != nil || owner.Key != e.Key {

@@ -24,11 +24,11 @@ import (
 // Check looks at a session without changing anything: at its latest open approval,
 // or, if none is open, at everything the session rests on. The report says what
 // failed; the error is for a guard that is nil, a clock that fails and a panic.
-func (g *Guard) Check(ctx context.Context, s record.Session) (r Report, err error) {
+func (g *Guard) Check(ctx context.Context, s record.Session) (_ Report, err error) {
 	if g == nil {
 		return Report{}, errNilGuard
 	}
-	defer rescueReport(&r, &err)
+	defer rescue(&err)
 	approvals, err := list(ctx, g.ledger, Query{Session: s})
 	if err != nil {
 		return g.checkApproval(ctx, Approval{Session: s}, fmt.Errorf("listing the approvals of session %q: %w", s.ID, err))
@@ -45,11 +45,11 @@ func (g *Guard) Check(ctx context.Context, s record.Session) (r Report, err erro
 // Observe makes the check of an approval for the record: it changes nothing and
 // blocks nothing. It is for confirmations that are watched and not enforced. An
 // approval that is unknown, or of another session, is [ErrNotFound].
-func (g *Guard) Observe(ctx context.Context, s record.Session, approvalID string) (r Report, err error) {
+func (g *Guard) Observe(ctx context.Context, s record.Session, approvalID string) (_ Report, err error) {
 	if g == nil {
 		return Report{}, errNilGuard
 	}
-	defer rescueReport(&r, &err)
+	defer rescue(&err)
 	a, err := g.get(ctx, s, approvalID)
 	if err != nil {
 		return Report{}, err

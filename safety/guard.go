@@ -163,13 +163,6 @@ func rescue(err *error) {
 	}
 }
 
-// rescueReport is rescue for functions that return a report.
-func rescueReport(r *Report, err *error) {
-	if p := recover(); p != nil {
-		*r, *err = Report{}, fmt.Errorf("safety: %w: %v", errPanic, p)
-	}
-}
-
 // errPanic is wrapped by an error that was a panic, or the end of a goroutine.
 var errPanic = errors.New("panic")
 

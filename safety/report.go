@@ -279,20 +279,6 @@ func signed(p float64) string {
 	return s
 }
 
-// requester is who asked, in the JSON of a report.
-type requester struct {
-	Name          string `json:"name"`
-	Authenticated bool   `json:"authenticated"`
-}
-
-// askedBy returns who asked for the approval; nil without one.
-func (r Report) askedBy() *requester {
-	if r.approvalID == "" {
-		return nil
-	}
-	return &requester{r.requester, r.authenticated}
-}
-
 // MarshalJSON encodes the report. The shape is a contract; fields may be added:
 //
 //	{
@@ -322,6 +308,14 @@ func (r Report) askedBy() *requester {
 // Values are those of [entity.Value]. There is no UnmarshalJSON, and decoding into
 // a Report leaves the zero Report: a report that was read back permits nothing.
 func (r Report) MarshalJSON() ([]byte, error) {
+	type requester struct {
+		Name          string `json:"name"`
+		Authenticated bool   `json:"authenticated"`
+	}
+	var asked *requester
+	if r.approvalID != "" {
+		asked = &requester{r.requester, r.authenticated}
+	}
 	return json.Marshal(struct {
 		ID            string           `json:"id"`
 		ApprovalID    string           `json:"approval_id,omitempty"`
@@ -343,7 +337,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Costs         []Cost           `json:"costs,omitempty"`
 		NotChosen     entity.NotChosen `json:"not_chosen,omitzero"`
 	}{
-		r.id, r.approvalID, r.session, r.askedBy(), r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
+		r.id, r.approvalID, r.session, asked, r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
 		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),
 		append([]EntityResult{}, r.results...), append([]Alert{}, r.Alerts()...), append([]Alert{}, r.Warnings()...), append([]Failure{}, r.failures...),
 		r.costs, r.notChosen,
