@@ -268,7 +268,7 @@ func (g *Guard) approve(ctx context.Context, d *decision, a Approval, ans Answer
 		d.code, d.err = CodeClock, err
 		return
 	}
-	d.change = g.by(d.by, "approved", ans.RunID)
+	d.change = g.by(d.by, "said yes", ans.RunID)
 	d.change.To, d.change.NotAfter = StateApproved, true
 	consent := Consent{Who: d.by, Content: ans.Content}
 	down, only := report.down()
@@ -276,7 +276,7 @@ func (g *Guard) approve(ctx context.Context, d *decision, a Approval, ans Answer
 	case verdict == Safe:
 	case verdict == CheckFailed && only && ans.Override != "":
 		consent.Override, consent.Unchecked = ans.Override, down
-		d.change.Note = g.note("approved although sources are down ("+quoted(oneLine(ans.Override))+")", ans.RunID)
+		d.change.Note = g.note("said yes although sources are down ("+quoted(oneLine(ans.Override))+")", ans.RunID)
 	case verdict == Drift:
 		consent, d.change.To, d.change.NotAfter, d.code = Consent{}, StateBlocked, false, CodeDrift
 	default:

@@ -145,6 +145,8 @@ func (g *Guard) Ask(ctx context.Context, r Request) (_ Approval, err error) {
 	case err != nil:
 		return Approval{}, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
+	a.Total, a.Each = q.total(ctx)
+	a.Money = q.money(r.Redact)
 	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked = q.costs(), q.notRead(), known.fails(), known.never(), checked
 	if r.Chained {
 		if a.Same, err = g.supersede(ctx, a); err != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -119,6 +120,9 @@ func (q *check) checkBudget(b budget, found []entityCheck) (Cost, *Alert, error)
 		price := found[i].result.Now[b.Cost.Attribute]
 		if !found[i].read || price.IsZero() {
 			return price, &unreadError{b.Cost.Attribute, found[i].unread(q.targets[i].entity)}
+		}
+		if e, there := q.targets[i].entity, found[i].result.Now; isFalse(availability, there[availability]) || isFalse(Exists, there[Exists]) {
+			cost.Unavailable = strings.TrimPrefix(cost.Unavailable+", "+e.Type+" "+e.Value, ", ")
 		}
 		return price, nil
 	})
@@ -353,6 +357,8 @@ type Cost struct {
 	Now  string `json:"now,omitempty"`
 	// Others is what other requests of the session take from the budget. It is "" for nothing.
 	Others string `json:"others,omitempty"`
+	// Unavailable names what Now counts although its source says that it cannot be had.
+	Unavailable string `json:"unavailable,omitempty"`
 	// Exceeded says that Now, with Others, is more than Limit. The check then has an alert that says so too. Before a
 	// check it says so of Seen.
 	Exceeded bool `json:"exceeded,omitempty"`
