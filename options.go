@@ -34,7 +34,7 @@ type Option func(*settings)
 // settings are what options give.
 type settings struct {
 	setup.Code
-	identity  safety.IdentityFunc
+	identity  func(context.Context) (string, error)
 	authorize safety.Authorizer
 	format    func(eventType string, content []byte) ([]byte, error)
 	classify  func(t tool.Tool, args, result map[string]any) error

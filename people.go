@@ -12,7 +12,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // checkPeople reports an approval that needs people whom the program does not know.
@@ -53,7 +52,7 @@ func (in *Instance) people() (requesters, approvers string) {
 }
 
 // identity returns the function of WithIdentity, which logs its errors; nil without one.
-func (in *Instance) identity() safety.IdentityFunc {
+func (in *Instance) identity() func(context.Context) (string, error) {
 	who := in.code.identity
 	if who == nil {
 		return nil

@@ -389,11 +389,8 @@ func refusedInput(id string, err error) error {
 		if refusal.Next != "" {
 			next = refusal.Next
 		}
-		for _, a := range refusal.Report.Alerts() {
-			err = fmt.Errorf("%w [%s] %s %s: %s -> %s.", err, a.Drift, a.EntityType, a.Entity, a.Before, a.After)
-		}
-		for _, f := range refusal.Report.Failures() {
-			err = fmt.Errorf("%w [%s].", err, f.Told())
+		for _, f := range refusal.Report.Public() {
+			err = fmt.Errorf("%w [%s] %s", err, f.Reason, f.Sentence())
 		}
 	}
 	return fmt.Errorf("contextgraph: the answer to the input %q was not taken, so the run did not start and nothing of the message is stored. %s %w", id, next, err)

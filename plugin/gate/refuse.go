@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -75,32 +74,11 @@ func (g *Gate) refuse(r *run, c *call, err error) map[string]any {
 	}
 	c.refused, c.refusal = err.Error(), refusal
 	g.log.Warn("contextgraph: call refused", "tool", c.Name, "session", r.Session.ID, "approval", refusal.ApprovalID,
-		"code", refusal.Code, "because", because(refusal))
+		"code", refusal.Code, "because", cmp.Or(refusal.Report.Because(), text.Visible(refusal.Message)))
 	if refusal.Err != nil {
 		g.log.Warn("contextgraph: an error is behind the refusal", "tool", c.Name, "error", refusal.Err)
 	}
 	return refusal.Map()
-}
-
-// maxReasons bounds the reasons in a line of the log. The record has all.
-const maxReasons = 5
-
-// because returns the changes and the failures behind a refusal, in one line.
-func because(r *safety.Refusal) string { return cmp.Or(found(r.Report), text.Visible(r.Message)) }
-
-// found returns the changes and the failures of a check, in one line; "" of none.
-func found(report safety.Report) string {
-	var reasons []string
-	for _, a := range report.Alerts() {
-		reasons = append(reasons, fmt.Sprintf("%s: %s %s: %s -> %s", a.Drift, a.EntityType, a.Entity, a.Before, a.After))
-	}
-	for _, f := range report.Failures() {
-		reasons = append(reasons, f.String())
-	}
-	if more := len(reasons) - maxReasons; more > 0 {
-		reasons = append(reasons[:maxReasons], fmt.Sprintf("%d more", more))
-	}
-	return text.Visible(strings.Join(reasons, "; "))
 }
 
 // deny refuses a call for a reason of the gate itself.

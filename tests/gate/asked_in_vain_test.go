@@ -53,7 +53,7 @@ func TestModelThatIsAlwaysWithheld(t *testing.T) {
 		responses := adktest.Responses(events, "buy")
 		last := cgtest.Unstreamed(responses[len(responses)-1])
 		message, _ := last["message"].(string)
-		if last["reason"] != safety.CodeAskedTooOften || !strings.Contains(message, "buy cannot be approved in this turn") || !strings.Contains(message, "nothing on record shows it") {
+		if last["reason"] != safety.CodeAskedTooOften || !strings.Contains(message, "buy cannot be approved in this turn") || !strings.Contains(message, "Product Throne: not seen") {
 			t.Errorf("the run ends with %v", last)
 		}
 	})

@@ -62,7 +62,7 @@ func (b *bench) askAgain(n int, change ...func(*safety.Request)) (safety.Approva
 		f(&r)
 	}
 	before := b.list()
-	replaces, err := b.guard.Replaces(b.t.Context(), r)
+	replaces, err := b.guard.Replaces(b.t.Context(), r, false)
 	if n := len(b.list()); n != len(before) {
 		b.t.Fatalf("Replaces left %d requests where there were %d", n, len(before))
 	}
@@ -359,33 +359,23 @@ func TestAskAgainOfABadLedger(t *testing.T) {
 		"the last one cannot be read":     {last: fails},
 		"the last one of another session": {last: otherSession},
 		"the last one of another tool":    {last: otherTool},
-		"the last one of other arguments": {last: say(func(a *safety.Approval) { a.ArgsDigest = "other" })},
 		"it cannot be read in full":       {get: fails},
 		"its report is damaged":           {get: report("{")},
 		"its report is none":              {get: report("")},
 		"its report has no alerts":        {get: report(`{"checked_at":"2026-01-19T11:00:13Z"}`)},
 		"its report has no time":          {get: report(`{"alerts":[{"attribute":"price"}]}`)},
-		"the wish cannot be read":         {change: fails},
-		"the wish of another session":     {change: otherSession},
-		"the wish of another tool":        {change: otherTool},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, strava)
 			r := b.request()
 			r.CallID = "call-2"
-			if l.change == nil {
-				b.blocked("$52,000")
-				b.know("$52,000", true)
-			} else {
-				b.ask()
-				b.says("", safety.Answer{Change: "less"})
-				r.Args = map[string]any{"total": 1.0}
-			}
+			b.blocked("$52,000")
+			b.know("$52,000", true)
 			l.Ledger = b.ledger
 			g := b.with(l)
 			_, err := g.Ask(t.Context(), r)
 			wantRefusal(t, err, safety.CodeStore)
-			if _, err := g.Replaces(t.Context(), r); err == nil || len(b.list()) != 1 {
+			if _, err := g.Replaces(t.Context(), r, false); err == nil || len(b.list()) != 1 {
 				t.Errorf("replaced, or asked: %v, %d requests", err, len(b.list()))
 			}
 		})
@@ -394,18 +384,18 @@ func TestAskAgainOfABadLedger(t *testing.T) {
 
 func TestReplacesRefuses(t *testing.T) {
 	b := newBench(t, nil, strava)
-	if _, err := (*safety.Guard)(nil).Replaces(t.Context(), b.request()); err == nil {
+	if _, err := (*safety.Guard)(nil).Replaces(t.Context(), b.request(), false); err == nil {
 		t.Error("no guard lets ask")
 	}
 	r := b.request()
 	r.Args = map[string]any{"f": func() {}}
-	_, err := b.guard.Replaces(t.Context(), r)
+	_, err := b.guard.Replaces(t.Context(), r, false)
 	wantCode(t, err, safety.CodeInvalid, "no digest")
 	b.blocked("$52,000")
 	b.record.err = errors.New("disk")
-	_, err = b.guard.Replaces(t.Context(), b.request())
+	_, err = b.guard.Replaces(t.Context(), b.request(), false)
 	wantCode(t, err, safety.CodeStore, "could not be read")
-	_, err = b.with(altered{Ledger: b.ledger, last: func(*safety.Approval) error { panic("boom") }}).Replaces(t.Context(), b.request())
+	_, err = b.with(altered{Ledger: b.ledger, last: func(*safety.Approval) error { panic("boom") }}).Replaces(t.Context(), b.request(), false)
 	if err == nil {
 		t.Error("a panic lets ask")
 	}
@@ -413,30 +403,29 @@ func TestReplacesRefuses(t *testing.T) {
 
 // A check that failed leaves the request open. If the step has read something since, the basis is another one.
 func TestReadAnew(t *testing.T) {
-	b := newBench(t, nil, strava)
+	b := newBench(t, errs(errors.New("boom")), strava)
 	b.ask()
-	anew := func(g *safety.Guard, r safety.Request) (bool, error) {
-		return g.ReadAnew(t.Context(), r, b.approval.ID)
+	b.answer(true)
+	anew := func(g *safety.Guard) (string, error) {
+		r := b.request()
+		r.CallID, r.Chained = "call-2", true
+		return g.Replaces(t.Context(), r, true)
 	}
-	if read, err := anew(b.guard, b.request()); read || err != nil {
-		t.Errorf("nothing was read, and it is new: %t, %v", read, err)
+	if id, err := anew(b.guard); id != "" || err != nil {
+		t.Errorf("nothing was read, and it replaces %q, %v", id, err)
 	}
 	b.clock.Add(time.Second)
 	for _, read := range []bool{false, true} {
 		b.know("$40,000", read)
-		if got, err := anew(b.guard, b.request()); got != read || err != nil {
-			t.Errorf("read %t, and it is new: %t, %v", read, got, err)
+		if id, err := anew(b.guard); (id == b.approval.ID) != read || err != nil {
+			t.Errorf("read %t, and it replaces %q, %v", read, id, err)
 		}
 	}
-	bad := b.request()
-	bad.Args = map[string]any{"f": func() {}}
-	_, ofNone := (*safety.Guard)(nil).ReadAnew(t.Context(), b.request(), b.approval.ID)
-	_, ofArgs := anew(b.guard, bad)
-	_, ofLedger := anew(b.with(altered{Ledger: b.ledger, get: func(*safety.Approval) error { return errors.New("disk") }}), b.request())
+	_, ofLedger := anew(b.with(altered{Ledger: b.ledger, get: func(*safety.Approval) error { return errors.New("disk") }}))
 	b.record.err = errors.New("disk")
-	read, ofRecord := anew(b.guard, b.request())
-	if ofNone == nil || ofArgs == nil || ofLedger == nil || ofRecord == nil || read {
-		t.Errorf("no error: %v, %v, %v, %v", ofNone, ofArgs, ofLedger, ofRecord)
+	id, ofRecord := anew(b.guard)
+	if ofLedger == nil || ofRecord == nil || id != "" {
+		t.Errorf("no error: %v, %v", ofLedger, ofRecord)
 	}
 }
 
@@ -504,7 +493,7 @@ func TestChange(t *testing.T) {
 	}
 	_, err := b.askAgain(2)
 	wantCode(t, err, safety.CodeChange, `to be different: "at most $30,000".`)
-	id, err := b.guard.Replaces(t.Context(), safety.Request{Session: nike, CallID: "call-2", Tool: "provision_campaign", InvocationID: "inv-2", Args: b.args, Chained: true})
+	id, err := b.guard.Replaces(t.Context(), safety.Request{Session: nike, CallID: "call-2", Tool: "provision_campaign", InvocationID: "inv-2", Args: b.args, Chained: true}, false)
 	if err != nil || id != first.ID {
 		t.Errorf("the same call in a later turn replaces %q, %v", id, err)
 	}
