@@ -45,8 +45,7 @@ recorded.
 		Example: `  contextgraph export s-123
   contextgraph export s-123 s-124 --app shop --file rows.ndjson
   contextgraph export --all --since 7d --file week.ndjson`,
-		Args:              argCount(0, -1, "ids of sessions"),
-		ValidArgsFunction: a.complete(-1, sessionChoices),
+		Args: argCount(0, -1, "ids of sessions"),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case (len(args) == 0) != f.all:

@@ -148,7 +148,7 @@ func configBeside(flow string) string {
 }
 
 func flowsTable(t *table, list []flowRun, trace bool) {
-	t.columns([]string{"", "FLOW", "EXPECTED", "ENDED"}, 3, 2)
+	t.columns("", "FLOW", "EXPECTED", "ENDED")
 	for _, r := range list {
 		mark := cell{"ok", green}
 		switch {

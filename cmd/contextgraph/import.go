@@ -144,7 +144,7 @@ func importTable(t *table, r *imported) {
 	if len(r.Sessions) == 0 {
 		return
 	}
-	t.columns([]string{"SESSION", "APP", "USER", "ROWS", "SPANS", "ENTITIES", "PROBLEMS"}, 0)
+	t.columns("SESSION", "APP", "USER", "ROWS", "SPANS", "ENTITIES", "PROBLEMS")
 	for _, s := range r.Sessions {
 		n := 0
 		for _, p := range s.Problems {

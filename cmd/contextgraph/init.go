@@ -73,7 +73,6 @@ Nothing is dropped or retyped, and no row is touched. It can be run again at any
 	a.datasetFlags(c)
 	f := c.Flags()
 	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
-	_ = c.RegisterFlagCompletionFunc("from", a.complete(1, sessionChoices))
 	ownerFlags(c, &from)
 	f.StringVar(&flows, "flows", "", "with --from: write an honest flow and an attack into this folder, for contextgraph test")
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")

@@ -43,8 +43,7 @@ found: how far its path matched, and what stood there instead. It changes nothin
 corrected and tried again.`,
 		Example: `  contextgraph rules s-123
   contextgraph rules s-123 --config new.yaml --output json`,
-		Args:              argCount(1, 1, "the id of one session"),
-		ValidArgsFunction: a.complete(1, sessionChoices),
+		Args: argCount(1, 1, "the id of one session"),
 		RunE: func(c *cobra.Command, args []string) error {
 			s.ID = args[0]
 			return a.rules(c.Context(), s)
@@ -155,7 +154,7 @@ func rulesTable(t *table, list []ruleFound) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{"RULE", "READS", "TYPE", "ROWS", "FOUND"}, 1)
+	t.columns("RULE", "READS", "TYPE", "ROWS", "FOUND")
 	for _, r := range list {
 		found := cell{text: fmt.Sprint(r.Found)}
 		if r.Found == 0 {

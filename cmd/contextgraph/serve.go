@@ -18,10 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -36,13 +33,11 @@ const (
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
+	agentFlags
 	addr         string
 	remote, open bool
 	hosts        []string
 	decisions    bool
-	agent        string
-	agentCheck   string
-	agentHeaders []string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -84,8 +79,8 @@ starts. Decisions are taken on loopback only.`,
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	flags.BoolVar(&f.decisions, "allow-decisions", false, "let the page approve and reject; needs --agent")
 	flags.StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api")
-	agentCheckFlag(c, &f.agentCheck)
-	agentHeaderFlag(c, &f.agentHeaders)
+	f.addCheck(c)
+	f.addHeaders(c)
 	return c
 }
 
@@ -118,26 +113,25 @@ func (f *serveFlags) hostNames() ([]string, error) {
 	return append(f.hosts[:len(f.hosts):len(f.hosts)], names...), nil
 }
 
-// check refuses flags that do not go together, and returns the headers for the agent.
-func (f *serveFlags) check(from string) (http.Header, error) {
+// fault returns what is wrong with flags that do not go together.
+func (f *serveFlags) fault(from string) error {
 	switch {
 	case f.decisions && f.agent == "":
-		return nil, errors.New("--allow-decisions needs --agent: who asked takes the answer")
+		return errors.New("--allow-decisions needs --agent: who asked takes the answer")
 	case !f.decisions && f.agent != "":
-		return nil, errors.New("--agent goes with --allow-decisions")
-	case !f.decisions && f.agentCheck == "" && len(f.agentHeaders) > 0:
-		return nil, errors.New("--agent-header goes with --allow-decisions or --agent-check")
-	case f.remote && f.agentCheck != "":
-		return nil, errors.New("--agent-check is for loopback: whoever reaches the page could make the agent ask other systems; use a tunnel such as ssh -L")
+		return errors.New("--agent goes with --allow-decisions")
+	case !f.decisions && f.check == "" && len(f.headers) > 0:
+		return errors.New("--agent-header goes with --allow-decisions or --agent-check")
+	case f.remote && f.check != "":
+		return errors.New("--agent-check is for loopback: whoever reaches the page could make the agent ask other systems; use a tunnel such as ssh -L")
 	case f.decisions && from != fromJournal:
-		return nil, errors.New("--allow-decisions goes with the journal: leave --from out")
+		return errors.New("--allow-decisions goes with the journal: leave --from out")
 	}
-	return agentHeader(f.agentHeaders)
+	return nil
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
-	header, err := f.check(a.from)
-	if err != nil {
+	if err := f.fault(a.from); err != nil {
 		return usageError{err}
 	}
 	hosts, err := f.hostNames()
@@ -166,15 +160,20 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		update := func(ctx context.Context) error { return inspect.KeepSummaries(ctx, src.Source, a.now()) }
 		defer keepSummaries(ctx, update, options.Logger)()
 		options.Changes = src.journal.LastSeq
-		if options.Check, err = f.checker(cfg, src.journal, header); err != nil {
-			return usageError{err}
+		switch agent, err := f.checker(); {
+		case err != nil:
+			return err
+		case agent != nil:
+			options.Check = agent
+		case !f.remote: // others than this machine reach the page then
+			options.Check = setup.RecordedChecker{Config: cfg, Journal: src.journal}
 		}
 	}
 	token := ""
 	if f.decisions {
-		agent, err := answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header})
+		agent, err := f.way()
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		defer func() {
 			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
@@ -225,17 +224,6 @@ func keepSummaries(ctx context.Context, update func(context.Context) error, log 
 		cancel()
 		<-done
 	}
-}
-
-// checker returns the way to check an open request; nil if others than this machine reach the page.
-func (f *serveFlags) checker(cfg config.Config, j *journal.Journal, header http.Header) (viewer.Checker, error) {
-	switch {
-	case f.remote:
-		return nil, nil
-	case f.agentCheck != "":
-		return answer.NewChecker(f.agentCheck, header, nil)
-	}
-	return setup.RecordedChecker{Config: cfg, Journal: j}, nil
 }
 
 // listen serves until ctx ends. token stands in the address that is printed, "" for none.

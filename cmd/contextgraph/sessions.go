@@ -124,7 +124,7 @@ func sessionsTable(t *table, list []inspect.Summary) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{t.zoned("LAST"), "SESSION", "USER", "TURNS", "WAITED", "STATUS", "TITLE"}, 6, 2)
+	t.columns(t.zoned("LAST"), "SESSION", "USER", "TURNS", "WAITED", "STATUS", "TITLE")
 	for _, s := range list {
 		t.row(t.when(s.End), sessionID(s.Session.ID), s.Session.User, s.Turns, waited(s.WaitedMS), chip(s.Status), cell{s.Title, dim})
 	}

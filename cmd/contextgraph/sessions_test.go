@@ -281,18 +281,6 @@ func TestHuman(t *testing.T) {
 	}
 }
 
-func TestTableAlignsWideText(t *testing.T) {
-	var tb table
-	tb.columns([]string{"A", "B"})
-	tb.row("日本", 1)
-	tb.row("e\u0301", 22)
-	tb.row(strings.Repeat("x", maxCell+10), 3)
-	want := fmt.Sprintf("A%s  B\n日本%s  1\ne\u0301%s  22\n%s…  3\n", strings.Repeat(" ", maxCell-1), strings.Repeat(" ", maxCell-4), strings.Repeat(" ", maxCell-1), strings.Repeat("x", maxCell-1))
-	if diff := cmp.Diff(want, tb.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // TestDeepTrace: a chain of spans is drawn in lines of bounded length, whoever wrote it.
 func TestDeepTrace(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -4,12 +4,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,15 +31,21 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+// Where --from reads sessions, beside files.
+const (
+	fromJournal = "journal"
+	fromDataset = "dataset"
+)
+
+// stdinName names the standard input.
+const stdinName = "-"
+
 // elsewhere is the advice for a source that lacks the session.
 const elsewhere = "look elsewhere with --journal or --from."
 
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
-	_ = c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{fromJournal, fromDataset}, cobra.ShellCompDirectiveDefault // and files
-	})
 	a.within = duration(ask.DefaultSince)
 	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 	for _, name := range a.datasetFlags(c) {
@@ -245,31 +256,99 @@ func several(id string, sessions []record.Session) error {
 	return errors.New(text)
 }
 
-// oneApproval returns the one request of a list that an id names. The others, where something holds
-// the list, are for the error.
-func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
-	named := inspect.NamedRequests(list, id)
-	switch len(named) {
-	case 1:
-		return named[0], nil
-	case 0:
-		return inspect.Approval{}, notFound("approval", id, where, approvalIDs(list), `List them with "contextgraph approvals".`)
+// readRows reads the file of rows called name.
+func (a *app) readRows(ctx context.Context, name string, o rowfile.Options) (*rowfile.Contents, error) {
+	in, closeFile, err := a.openRows(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	text := fmt.Sprintf("%d requests have ids that begin with %q; give more of the id:", len(named), id)
-	for i, p := range named {
-		if i == maxNamed {
-			text += fmt.Sprintf("\n  and %d more", len(named)-i)
-			break
-		}
-		text += fmt.Sprintf("\n  %s of %s in session %s (%s)", p.ShownID(), p.Tool, p.Session.ID, p.Status)
-	}
-	return inspect.Approval{}, usageError{errors.New(text)}
+	defer closeFile()
+	return rowfile.Read(ctx, in, name, o)
 }
 
-func approvalIDs(list []inspect.Approval) []string {
-	var ids []string
-	for _, p := range list {
-		ids = append(ids, p.ID, p.ConfirmationID)
+// tell prints notes about the reading of a file.
+func (a *app) tell(got *rowfile.Contents) {
+	for _, err := range got.Bad {
+		a.note("left out: %v", err)
 	}
-	return ids
+	if n := got.Skipped - len(got.Bad); n > 0 {
+		a.note("left out: %d more lines", n)
+	}
+	if len(got.Unknown) > 0 {
+		a.note("members that are no columns were not read: %s", strings.Join(slices.Sorted(maps.Keys(got.Unknown)), ", "))
+	}
+	if got.Unnamed > 0 {
+		a.note("%s without event_id: named by what they hold, so that reading them again finds them", count(got.Unnamed, "row", "rows"))
+	}
+}
+
+func (a *app) openRows(ctx context.Context, name string) (io.Reader, func(), error) {
+	if name == stdinName {
+		// Nothing ends a read of a terminal or of a pipe, so it is left to itself.
+		in, given := io.Pipe()
+		go func() {
+			_, err := io.Copy(given, cmp.Or[io.Reader](a.stdin, os.Stdin))
+			given.CloseWithError(err)
+		}()
+		stop := context.AfterFunc(ctx, func() { given.CloseWithError(context.Cause(ctx)) })
+		return in, func() { stop(); _ = in.Close() }, nil // it always is nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close() // nothing was read
+		return nil, nil, fmt.Errorf("%s is a directory: name a file of rows in it", name)
+	}
+	return f, func() { _ = f.Close() }, nil // only read
+}
+
+// journalPath returns where the journal of the configuration is.
+func journalPath(cfg config.Config) string {
+	return cfg.Journal.WithDefaults().Path
+}
+
+// hasJournal reports whether there is a journal where the configuration says.
+func hasJournal(cfg config.Config) bool {
+	_, err := os.Stat(journalPath(cfg))
+	return err == nil
+}
+
+// openJournal opens the journal of the configuration, which must exist. instead ends the text of an
+// error. The caller closes the journal.
+func openJournal(ctx context.Context, cfg config.Config, instead string) (*journal.Journal, error) {
+	path := journalPath(cfg)
+	if err := journal.Missing(path); err != nil {
+		return nil, fmt.Errorf("%w; name it with journal.path in the configuration%s", err, instead)
+	}
+	return journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}})
+}
+
+// copyJournal copies a journal, with the rows in its log, into a new folder below that for temporary files. SQLite
+// reads no file in WAL mode on a disk that it cannot write to.
+func copyJournal(path string) (copied string, err error) {
+	dir, err := os.MkdirTemp("", "contextgraph-")
+	if err != nil {
+		return "", err
+	}
+	copied = filepath.Join(dir, filepath.Base(path))
+	for _, suffix := range []string{"", "-wal"} {
+		from, err := os.Open(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) && suffix != "" {
+			break
+		}
+		if err == nil {
+			var to *os.File
+			if to, err = os.OpenFile(copied+suffix, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+				_, err = io.Copy(to, from)
+				err = errors.Join(err, to.Close())
+			}
+			_ = from.Close() // it was only read
+		}
+		if err != nil {
+			return "", errors.Join(fmt.Errorf("copy the journal: %w", err), os.RemoveAll(dir))
+		}
+	}
+	return copied, nil
 }

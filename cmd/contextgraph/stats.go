@@ -134,7 +134,7 @@ func (s *recordStats) table(t *table) {
 	}
 	if len(s.Approvals) > 0 {
 		t.line()
-		t.columns([]string{"REQUESTS TO HUMANS", "COUNT"})
+		t.columns("REQUESTS TO HUMANS", "COUNT")
 		for _, status := range inspect.Statuses() {
 			if n := s.Approvals[status]; n > 0 {
 				t.row(chip(status), n)
@@ -143,7 +143,7 @@ func (s *recordStats) table(t *table) {
 	}
 	if len(s.Verdicts) > 0 {
 		t.line()
-		t.columns([]string{"CHECKS", "COUNT"})
+		t.columns("CHECKS", "COUNT")
 		for _, v := range slices.Sorted(maps.Keys(s.Verdicts)) {
 			t.row(v, s.Verdicts[v])
 		}

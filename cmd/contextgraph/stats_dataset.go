@@ -119,17 +119,17 @@ func newDatasetStats(w ask.Window, drift ask.Drift, times ask.WaitingTimes) *dat
 func (s *datasetStatsJSON) table(t *table) {
 	t.line(t.at(s.From), " to ", t.at(s.To))
 	t.line()
-	t.columns([]string{"DAY", "TOOL", "STAGE", "CHECKS", "SAFE", "DRIFT", "FAILED", "ENTITIES", "CHANGED"}, 1)
+	t.columns("DAY", "TOOL", "STAGE", "CHECKS", "SAFE", "DRIFT", "FAILED", "ENTITIES", "CHANGED")
 	for _, v := range s.Verdicts {
 		t.row(v.Day.Format(time.DateOnly), v.Tool, v.Stage, v.Checks, v.Safe, v.Drift, v.Failed, v.Entities, v.Stale)
 	}
 	t.line()
-	t.columns([]string{"CHANGED", "VALUE", "HOW", "ALERTS", "SESSIONS", "SEVERITY", t.zoned("LAST")}, 1)
+	t.columns("CHANGED", "VALUE", "HOW", "ALERTS", "SESSIONS", "SEVERITY", t.zoned("LAST"))
 	for _, v := range s.Changes {
 		t.row(v.EntityType, v.Value, v.DriftType, v.Alerts, v.Sessions, v.Severity, t.when(v.Last))
 	}
 	t.line()
-	t.columns([]string{"KIND", "AGENT", "TOOL", "ASKED", "UNPAIRED", "ANSWERED", "APPROVED", "REJECTED", "P50", "P95", "MAX"}, 1, 2)
+	t.columns("KIND", "AGENT", "TOOL", "ASKED", "UNPAIRED", "ANSWERED", "APPROVED", "REJECTED", "P50", "P95", "MAX")
 	for _, v := range s.Waiting {
 		t.row(v.Kind, v.Agent, v.Tool, v.Requests, v.Unpaired, v.Answered, v.Confirmed, v.Rejected, waited(v.P50), waited(v.P95), waited(v.Max))
 	}

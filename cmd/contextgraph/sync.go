@@ -17,15 +17,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
-)
-
-// Where sync takes the rows of a session from.
-const (
-	fromJournal = "journal"
-	fromDataset = "dataset"
 )
 
 // syncFlags are the flags of sync.
@@ -75,7 +72,6 @@ entities that models found, for the sessions that it has.`,
 	sessionFlag(c, &f.session, "id of the session")
 	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")
 	flags.StringVar(&f.from, "from", f.from, "where the rows are read: journal or dataset")
-	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{fromJournal, fromDataset}, cobra.ShellCompDirectiveNoFileComp))
 	flags.Var(&f.since, "since", "how far back sessions are looked for, and with --from dataset rows that have no graph yet, such as 7d or 36h")
 	return c
 }
@@ -238,3 +234,47 @@ func (d *datasetSource) graphs(ctx context.Context, sessions []record.Session) i
 	d.models, d.modelsErr = d.dataset.ModelEntitiesOf(ctx, has, d.from, d.to)
 	return d.dataset.SessionGraphs(ctx, sessions, d.extractor, d.from, d.to)
 }
+
+// journalSource reads graphs from a journal, for a dataset.
+type journalSource struct {
+	journal *journal.Journal
+	folds   *graphsync.Sessions
+}
+
+// pageSize is how many sessions or dead letters are listed at a time.
+const pageSize = 1000
+
+func (j *journalSource) find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error) {
+	if s.ID != "" {
+		return inspect.NewJournal(j.journal).Find(ctx, s)
+	}
+	var found []record.Session
+	for offset := 0; ; offset += pageSize {
+		page, err := j.journal.Sessions(ctx, store.Query{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page {
+			if !one.Last.Before(after) {
+				found = append(found, one.Session)
+			}
+		}
+		if len(page) < pageSize {
+			return found, nil
+		}
+	}
+}
+
+func (j *journalSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[bigquery.SessionGraphs, error] {
+	return func(yield func(bigquery.SessionGraphs, error) bool) {
+		for _, s := range sessions {
+			g, err := bigquery.JournalGraph(ctx, j.journal, j.folds, s)
+			if !yield(bigquery.SessionGraphs{Session: s, Graphs: []warehouse.SessionGraph{g}}, err) {
+				return
+			}
+		}
+	}
+}
+
+// back does nothing: the graph was made of the journal.
+func (*journalSource) back(context.Context, record.Session) (int, error) { return 0, nil }

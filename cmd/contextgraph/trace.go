@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -40,8 +40,7 @@ NDJSON has one span a line. --args prints the arguments of calls; JSON has them 
   contextgraph trace s-123 --errors --ascii
   contextgraph trace s-123 --args
   contextgraph trace s-123 --app shop --user alice --output json`,
-		Args:              argCount(1, 1, "the id of one session"),
-		ValidArgsFunction: a.complete(1, sessionChoices),
+		Args: argCount(1, 1, "the id of one session"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.session.ID = args[0]
 			return a.trace(c.Context(), f)
@@ -179,12 +178,7 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	if last {
 		mark, below = marks[2], "   "
 	}
-	line := append([]any{indent + mark}, t.describe(&t.Spans[i])...)
-	if t.flags.errors { // somebody wants to read them
-		out.line(line...)
-	} else {
-		out.clipped(line...)
-	}
+	out.line(append([]any{indent + mark}, t.describe(&t.Spans[i])...)...)
 	var shown []int
 	for _, c := range t.Children[i] {
 		if t.shown[c] {
@@ -193,7 +187,7 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	}
 	hidden := len(t.Children[i]) - len(shown)
 	inner := indent + below
-	if width(inner) > 3*maxIndent {
+	if utf8.RuneCountInString(inner) > 3*maxIndent {
 		inner = indent
 	}
 	if t.flags.args {
@@ -217,7 +211,7 @@ func (t *spanTree) call(out *table, s *inspect.Span, indent, bar string, more bo
 		out.line(indent+bar, cell{"←", dim}, " ", cell{text: args})
 	}
 	if result != "" && result != "{}" {
-		out.clipped(indent+bar, cell{"→", dim}, " ", cell{result, dim})
+		out.line(indent+bar, cell{"→", dim}, " ", cell{cut(result, 2*maxCell), dim})
 	}
 }
 
@@ -253,7 +247,7 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 	if name != "" {
 		line = append(line, " ", cell{name, bold})
 	}
-	line = append(line, "  ", human(time.Duration(s.DurationMS*float64(time.Millisecond))))
+	line = append(line, "  ", human(milliseconds(s.DurationMS)))
 	if s.Tokens.Total > 0 {
 		line = append(line, fmt.Sprintf("  %d tokens", s.Tokens.Total))
 	}
@@ -263,11 +257,15 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 	if s.Open {
 		line = append(line, "  ", cell{"open", yellow})
 	}
+	text := printable(s.Error)
+	if !t.flags.errors { // else somebody wants to read them
+		text = cut(text, 2*maxCell)
+	}
 	switch {
 	case s.Status == record.StatusError:
-		line = append(line, "  ", cell{strings.TrimSuffix("ERROR: "+s.Error, ": "), red})
-	case s.Error != "":
-		line = append(line, "  ", cell{s.Error, yellow})
+		line = append(line, "  ", cell{strings.TrimSuffix("ERROR: "+text, ": "), red})
+	case text != "":
+		line = append(line, "  ", cell{text, yellow})
 	}
 	return line
 }

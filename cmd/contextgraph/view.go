@@ -53,8 +53,7 @@ existing page is replaced; any other file is not.`, viewNewest, viewer.MaxBytes>
   contextgraph view s-123 s-124 --file review.html
   contextgraph view --last 100
   contextgraph view --all --from rows.ndjson --file all.html`,
-		Args:              argCount(0, -1, "the ids of sessions"),
-		ValidArgsFunction: a.complete(-1, sessionChoices),
+		Args: argCount(0, -1, "the ids of sessions"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("last") {
 				f.last = viewNewest

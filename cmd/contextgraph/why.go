@@ -50,8 +50,7 @@ that read it. "resumes" leads from a request to the steps after its answer.`,
 		Example: `  contextgraph why s-123
   contextgraph why s-123 --entity budget
   contextgraph why s-123 --approval 0123456789abcdef0123456789abcdef --output json`,
-		Args:              argCount(1, 1, "the id of one session"),
-		ValidArgsFunction: a.complete(1, sessionChoices),
+		Args: argCount(1, 1, "the id of one session"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.session.ID = args[0]
 			return a.why(c.Context(), f)
