@@ -6,9 +6,12 @@ package contextgraph
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
@@ -74,4 +77,24 @@ func named(c Config) (names []gate.Named) {
 		}
 	}
 	return names
+}
+
+// readings returns the paths of conditions into the arguments of the tools whose calls name things of the type.
+func readings(c Config) (out []gate.Reading) {
+	for _, e := range c.Extract {
+		if e.In != config.InAction || e.Tool == "" {
+			continue
+		}
+		drift := c.Guard.Types[e.Type].Drift
+		for _, name := range slices.Sorted(maps.Keys(drift)) {
+			d := drift[name]
+			for _, o := range d.Operands() {
+				if path, is := o.Path(); is {
+					key := config.Entry(config.Entry("guard.types", e.Type)+".drift", name) + "." + o.Key
+					out = append(out, gate.Reading{Key: key, Tool: e.Tool, Node: e.Each, Path: path})
+				}
+			}
+		}
+	}
+	return out
 }

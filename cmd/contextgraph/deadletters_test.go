@@ -163,7 +163,7 @@ func TestDeadLettersList(t *testing.T) {
 	}
 	want := "" +
 		"SEQ  TIME (UTC)           SESSION  TYPE                   BYTES  CODE          EVENT                             REASON\n" +
-		"1    2026-11-02 10:00:00  s1       USER_MESSAGE_RECEIVED  100    FIELDS_ERROR  00000000000000000000000000000000  row says too much too much too much to…\n" +
+		"1    2026-11-02 10:00:00  s1       USER_MESSAGE_RECEIVED  100    FIELDS_ERROR  00000000000000000000000000000000  row says too much too much too much …\n" +
 		"2    2026-11-02 10:00:01  s1       USER_MESSAGE_RECEIVED  101    FIELDS_ERROR  00000000000000000000000000000001  row says too much too much too much …\n"
 	if diff := cmp.Diff(want, stdout); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)

@@ -26,19 +26,27 @@ import (
 func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	var found []*UnguardedError
 	var errs []error
+	look := func(parts []adkreflect.Part) {
+		for _, p := range parts {
+			if p.Tool != nil {
+				g.misread(p.Tool)
+				errs = append(errs, g.uncounted(p.Tool))
+			}
+		}
+	}
 	for _, t := range tools {
 		parts := adkreflect.ToolParts(t)
 		g.census.meet(parts)
 		for _, p := range parts {
 			found = g.holesOf(found, p)
-			if p.Tool != nil {
-				errs = append(errs, g.uncounted(p.Tool))
-			}
 		}
+		look(parts)
 	}
 	for _, ts := range toolsets {
 		if ts != nil {
-			found = g.toolset(found, ctx, adkreflect.Part{Toolset: ts})
+			var parts []adkreflect.Part
+			found, parts = g.toolset(found, ctx, adkreflect.Part{Toolset: ts})
+			look(parts)
 		}
 	}
 	return errors.Join(g.report(found), g.checkNames(), errors.Join(errs...))
