@@ -17,8 +17,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/doctor"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -79,7 +79,8 @@ func (a *app) rules(ctx context.Context, s record.Session) error {
 	list := make([]ruleFound, len(cfg.Extract))
 	for i, r := range cfg.Extract {
 		r, t := r.WithDefaults(), counts.Rule(r.Name)
-		list[i] = ruleFound{Reads: reads(r), Type: r.Type, Tally: t, Remark: remark(r, t, counts.Tools)}
+		_, why := doctor.Remark(r, t, counts.Tools)
+		list[i] = ruleFound{Reads: reads(r), Type: r.Type, Tally: t, Remark: why}
 	}
 	if len(list) == 0 {
 		a.note("%s, so there are no rules; contextgraph init --from %s proposes some", a.noRules(), s.ID)
@@ -119,35 +120,6 @@ func reads(r config.Extract) string {
 		return "content of " + r.Event
 	}
 	return "arguments of " + r.Tool
-}
-
-// remark says why a rule found nothing.
-func remark(r config.Extract, t graphsync.Tally, tools []string) string {
-	switch {
-	case t.Failed > 0:
-		return fmt.Sprintf("%d of %d rows contradict it: %s", t.Failed, t.Rows, t.Nearly)
-	case t.Found > 0:
-		return ""
-	case t.Idle():
-		return t.Nearly
-	case t.Rows > 0:
-		return "the list that it reads was empty"
-	case r.Tool == "":
-		return "no row of that event is on record"
-	}
-	out := fmt.Sprintf("no call of %s with such a part is on record", r.Tool)
-	for _, tool := range tools {
-		if tool == r.Tool {
-			return out
-		}
-	}
-	if near := text.Nearest(r.Tool, tools); near != "" {
-		return out + "; did you mean " + near + "?"
-	}
-	if len(tools) > 0 {
-		out += "; tools that ran: " + strings.Join(tools, ", ")
-	}
-	return out
 }
 
 func rulesTable(t *table, list []ruleFound) {
