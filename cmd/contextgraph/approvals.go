@@ -29,52 +29,46 @@ func (a *app) approvalsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approvals [SESSION|APPROVAL]",
 		Short: "List requests for an approval, or show all about one",
-		Long: `approvals lists the requests to humans of all sessions, or of one, the newest first: the
-tool that would run, the number of entities that it rests on, the time that it waited, and
-its status.
+		Long: `approvals lists the requests to humans of all sessions, or of one, the newest first. With the id
+of an approval or of a confirmation it shows all about that request: the question, the entities
+as seen and as the last check found them, what happened, and the history of the ledger.
 
-With the id of an approval or of a confirmation, as the argument or with --approval, it
-shows all about that request: the question, the entities as the human saw them and as the
-last check found them, what happened, and the history of the ledger.
-
---watch prints the open requests, then each new one and each change of a status as it
-happens, a line each. It knows the requests that a guard looks at.
-
-The exit code is 0 whatever it shows. To have the world checked now, use contextgraph check.`,
-		Example: `  contextgraph approvals
-  contextgraph approvals --status drift,check_failed --since 7d
-  contextgraph approvals s-123
+--watch prints the open requests, then each change as it happens, a line each. It knows the
+requests that a guard looks at. The exit code is 0 whatever it shows: contextgraph check checks.`,
+		Example: `  contextgraph approvals --status drift,check_failed --since 7d
   contextgraph approvals --watch --output ndjson
-  contextgraph approvals 0123456789abcdef0123456789abcdef
   contextgraph approvals s-123 --approval adk-4711 --output json`,
 		Args: argCount(0, 1, "the id of a session or of an approval, or nothing"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if watch && (len(args) > 0 || id != "") {
-				return usageError{errors.New("--watch follows all requests: leave the id out")}
-			}
-			if watch {
-				return a.watch(c.Context(), f)
-			}
-			return a.approvals(c.Context(), append(args, "")[0], id, f)
-		},
 	}
 	f.add(c, "requests")
 	c.Flags().BoolVar(&watch, "watch", false, "print open requests and each change of their status, until Ctrl-C")
 	c.Flags().StringVar(&id, "approval", "", "show all about the request with this id: of the approval or of the confirmation")
-	a.fromFlag(c)
-	return c
+	c.PreRunE = func(_ *cobra.Command, args []string) error {
+		switch {
+		case !watch:
+			return nil
+		case len(args) > 0 || id != "":
+			return usageError{errors.New("--watch follows all requests: leave the id out")}
+		case a.output == outputJSON:
+			return usageError{errors.New("--watch prints line by line: use --output ndjson")}
+		case a.from != fromJournal:
+			return usageError{errors.New("--watch goes with the journal: leave --from out")}
+		}
+		return nil
+	}
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		if watch {
+			return a.watch(ctx, src, f)
+		}
+		return a.approvals(ctx, src, append(args, "")[0], id, f)
+	})
 }
 
-func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error {
+func (a *app) approvals(ctx context.Context, src opened, arg, id string, f listFlags) error {
 	q, err := f.query(a.now())
 	if err != nil {
 		return err
 	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	of := record.Session{App: f.app, User: f.user}
 	var found []record.Session
 	if arg != "" {
@@ -211,21 +205,11 @@ func approvalsTable(t *table, list []inspect.Approval) {
 }
 
 // watch prints open requests and each change of their status, until ctx ends.
-func (a *app) watch(ctx context.Context, f listFlags) error {
+func (a *app) watch(ctx context.Context, src opened, f listFlags) error {
 	q, err := f.query(a.now())
-	switch {
-	case err != nil:
-		return err
-	case a.output == outputJSON:
-		return usageError{errors.New("--watch prints line by line: use --output ndjson")}
-	case a.from != fromJournal:
-		return usageError{errors.New("--watch goes with the journal: leave --from out")}
-	}
-	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer src.close()
 	tick, stop := a.ticks(watchEvery)
 	defer stop()
 	var w inspect.Watcher
@@ -300,29 +284,18 @@ func (a *app) wouldHaveBlockedCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "would-have-blocked",
 		Short: "List confirmed calls that only ran because guard.mode is observe",
-		Long: `would-have-blocked looks at the requests that were only observed: guard.mode is observe, or
-nothing guards the tool. It lists those that a human confirmed and that the gate would have
-blocked, with the changes and failures of the check. It is the second of three steps:
-
-  1. guard.mode: observe     record verdicts, block nothing
-  2. would-have-blocked      read what enforcement would do; correct rules, checkers and policy
-  3. guard.mode: enforce     when the list has only calls that should not have run`,
-		Example: `  contextgraph would-have-blocked
-  contextgraph would-have-blocked --since 30d --output json`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.wouldHaveBlocked(c.Context(), since) },
+		Long: `would-have-blocked lists the requests that were only observed (guard.mode is observe, or nothing
+guards the tool), that a human confirmed, and that the gate would have blocked, with the reasons.
+Correct rules, checkers and policy until the list has only calls that should not have run; then
+write guard.mode: enforce.`,
+		Example: `  contextgraph would-have-blocked --since 30d --output json`,
+		Args:    noArgs,
 	}
 	c.Flags().Var(&since, "since", "how far back requests are read, such as 7d or 36h")
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, _ []string) error { return a.wouldHaveBlocked(ctx, src, since) })
 }
 
-func (a *app) wouldHaveBlocked(ctx context.Context, since duration) error {
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
+func (a *app) wouldHaveBlocked(ctx context.Context, src opened, since duration) error {
 	out := observed{Blocked: []blocked{}}
 	enforced := 0
 	for q, err := range inspect.AllRequests(ctx, src, inspect.Query{From: since.before(a.now())}, a.now()) {

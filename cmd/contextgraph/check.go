@@ -29,21 +29,17 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check SESSION",
 		Short: "Check whether the world is still as it was when a human was asked",
-		Long: `check compares the entities that an approval rests on with the world as it is now. It asks
-the checkers that the configuration declares. Without --approval it takes the latest open
-request of the session, else the latest request, else everything that the session rests on.
+		Long: `check compares the entities that an approval rests on with the world as it is now, by the
+checkers that the configuration declares. Without --approval it takes the latest open request
+of the session, else the latest request, else everything that the session rests on. It permits
+nothing: the gate of the agent checks again before anything runs.
 
-It changes nothing and permits nothing: the gate of the agent checks again before anything
-runs. Some checkers exist only in the process of the agent: its tools, its databases, its
-functions. Entities that only they know "need the agent". The check is then not complete,
-and so not safe. With --agent-check the agent is asked instead: the URL is the place at which
-its program mounted Instance.CheckHandler.
+What only the process of the agent can check "needs the agent", and is not safe. With
+--agent-check that process is asked instead, where it mounted Instance.CheckHandler.
 
-The command ends with 0 only if the check is complete and nothing changed. It ends with 3 if
-something changed, with 4 if the check failed, and with 5 if the request has ended.`,
-		Example: `  contextgraph check s-123
-  contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
-  contextgraph check s-123 --config agents/contextgraph.yaml --output json
+It ends with 0 only if the check is complete and nothing changed, with 3 if something changed,
+with 4 if the check failed, and with 5 if the request has ended.`,
+		Example: `  contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
   contextgraph check s-123 --agent-check http://localhost:8080/contextgraph/check`,
 		Args: argCount(1, 1, "the id of a session"),
 		RunE: func(c *cobra.Command, args []string) error {

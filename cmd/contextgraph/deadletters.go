@@ -39,28 +39,17 @@ func (a *app) deadLettersCommand() *cobra.Command {
 		Use:   "dead-letters",
 		Short: "Look at rows that BigQuery refused, send them again or give them up",
 		Long: `dead-letters lists the rows of the journal that BigQuery refused for their content, with the
-words of the server. Such a row and its session stay in the journal, whatever retention
-says, until you decide:
+words of the server. Such a row and its session stay in the journal until you decide:
 
-  --resend   sends rows again, after you removed the reason. Letters of rows that are
-             taken are discarded. The others stay, and are printed with the new words of
-             the server. A program may stream the journal meanwhile.
-  --discard  gives rows up: they are never sent. They stay in the journal as long as
-             retention keeps their sessions.
-  --forget   gives up the dataset: its positions in the journal and its dead letters. The
-             journal no longer waits for it, so retention may remove sessions with rows
-             that were never sent. A program that streams to the dataset again begins
-             with the oldest row of the journal. The command refuses while a program
-             streams.
+  --resend   sends rows again, after you removed the reason
+  --discard  gives rows up: they are never sent
+  --forget   gives up the dataset: the journal no longer waits for it, so retention may remove sessions
+             with rows that were never sent. The command refuses while a program streams.
 
 A step that cannot be undone needs --yes.`,
-		Example: `  contextgraph dead-letters
-  contextgraph dead-letters --json --limit 1000
-  contextgraph dead-letters --show 0123456789abcdef0123456789abcdef
+		Example: `  contextgraph dead-letters --show 0123456789abcdef0123456789abcdef
   contextgraph dead-letters --resend --all
-  contextgraph dead-letters --resend --event 0123456789abcdef0123456789abcdef
-  contextgraph dead-letters --discard --event 0123456789abcdef0123456789abcdef --yes
-  contextgraph dead-letters --forget --yes`,
+  contextgraph dead-letters --discard --event 0123456789abcdef0123456789abcdef --yes`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {

@@ -206,8 +206,8 @@ func TestDeadLettersShow(t *testing.T) {
 		t.Fatalf("%d: %s", code, stderr)
 	}
 	var got struct {
-		DeadLetter store.DeadLetter     `json:"dead_letter"`
-		Row        map[string]any `json:"row"`
+		DeadLetter store.DeadLetter `json:"dead_letter"`
+		Row        map[string]any   `json:"row"`
 	}
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)

@@ -54,16 +54,12 @@ func (a *app) approveCommand() *cobra.Command {
 		Long: `approve sends a yes to the agent, as a message of the user of the session. The gate of the
 agent takes it or does not, and checks the world before anything runs. At a terminal, approve
 first shows what would run and what it rests on, as seen and as it is now, and asks. Without a
-terminal it needs --yes.
+terminal it needs --yes. --override takes two of the people whom guard.tools names under override.
 
-Then it prints what the record says, until the request has ended. It ends with 0 only if the
-record says that the tool ran. It ends with 3 if the world changed, with 4 if the check failed,
-with 5 if the request has ended otherwise, and with 7 if more people have to approve.
-
---override approves although a source is down, with the reason. It takes two of the people whom
-guard.tools names under override.`,
+It prints what the record says until the request has ended. It ends with 0 only if the tool ran,
+with 3 if the world changed, with 4 if the check failed, with 5 if the request has ended
+otherwise, and with 7 if more people have to approve.`,
 		Example: `  contextgraph approve e43c5bd8 --agent http://localhost:8080/api
-  contextgraph approve e43c5bd8 --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine --yes
   contextgraph approve e43c5bd8 --override "the shop confirmed by phone"`,
 	}
 	a.decides(c, "approve", &f)
@@ -78,11 +74,9 @@ func (a *app) rejectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Short: "Reject a request, with a reason or a wish for another plan",
 		Long: `reject sends a no to the agent, as a message of the user of the session. With --reason the
-agent learns why, with --change what should be different. The tool does not run.
-
-It ends with 0 only if the record says that the request was rejected.`,
-		Example: `  contextgraph reject e43c5bd8 --agent http://localhost:8080/api
-  contextgraph reject e43c5bd8 --reason "not this month"
+agent learns why, with --change what should be different. The tool does not run. It ends with 0
+only if the record says that the request was rejected.`,
+		Example: `  contextgraph reject e43c5bd8 --reason "not this month"
   contextgraph reject e43c5bd8 --change "at most $30,000"`,
 	}
 	a.decides(c, "reject", &f)
@@ -97,13 +91,10 @@ func (a *app) resolveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Short: "Say how a call in doubt ended, after a look at the system that it acts on",
 		Long: `A call is in doubt if it began and its end is not on record. resolve sends the word of a person
-to the agent: the call took effect, or it did not. The history has the word, the person and how
-they know, and the model is told. Nothing runs because of it. The gate refuses whoever may not
-approve the request, and while the call still runs there.
-
-It ends with 0 only if the record says that the request was resolved so.`,
-		Example: `  contextgraph resolve e43c5bd8 --happened --because "the shop has the order"
-  contextgraph resolve e43c5bd8 --did-not --because "the shop has no such order"`,
+to the agent: the call took effect, or it did not. The history has it, and the model is told.
+Nothing runs because of it. The gate refuses whoever may not approve the request, and while the
+call still runs there. It ends with 0 only if the record says that the request was resolved so.`,
+		Example: `  contextgraph resolve e43c5bd8 --happened --because "the shop has the order"`,
 		PreRunE: func(*cobra.Command, []string) error {
 			switch {
 			case happened == didNot:

@@ -32,21 +32,15 @@ func (a *app) exportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [SESSION...]",
 		Short: "Write the rows of sessions as NDJSON",
-		Long: `export writes the rows of sessions, one JSON object a line, in the 17 columns of
-agent_events (see docs/row-contract.md). Columns of JSON are JSON, times are RFC 3339 with
-microseconds, and an empty text is null. attributes.adk has the run of a row and its place
-there, as run_id and run_seq. contextgraph import, --from FILE, bq load and the Python tools
-read such a file.
-
-Rows hold the words of users, models and tools. Secrets were removed when the rows were
-recorded.
+		Long: `export writes the rows of sessions, one JSON object a line, in the columns of agent_events (see
+docs/row-contract.md). contextgraph import, --from FILE, bq load and the Python tools read such a
+file. Rows hold the words of users, models and tools; secrets were removed when they were recorded.
 
 --file writes the whole file or none. It replaces a file of that name.`,
-		Example: `  contextgraph export s-123
-  contextgraph export s-123 s-124 --app shop --file rows.ndjson
+		Example: `  contextgraph export s-123 s-124 --app shop --file rows.ndjson
   contextgraph export --all --since 7d --file week.ndjson`,
 		Args: argCount(0, -1, "ids of sessions"),
-		RunE: func(c *cobra.Command, args []string) error {
+		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case (len(args) == 0) != f.all:
 				return usageError{errors.New("give either ids of sessions or --all")}
@@ -55,23 +49,17 @@ recorded.
 			case a.output == outputJSON:
 				return usageError{errors.New("export writes one JSON object a line: leave --output out, or use --output ndjson")}
 			}
-			return a.export(c.Context(), args, f)
+			return nil
 		},
 	}
 	ownerFlags(c, &f.session)
 	c.Flags().BoolVar(&f.all, "all", false, "all sessions, or those of --app, --user and --since")
 	sinceFlag(c, &f.since, "with --all: sessions with rows")
 	c.Flags().StringVar(&f.file, "file", "", "file to write (default stdout, as -)")
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, ids []string) error { return a.export(ctx, src, ids, f) })
 }
 
-func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
+func (a *app) export(ctx context.Context, src opened, ids []string, f exportFlags) error {
 	sessions, err := a.exported(ctx, src, ids, f)
 	if err != nil {
 		return err

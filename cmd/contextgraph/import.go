@@ -47,25 +47,15 @@ func (a *app) importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Read rows of this plugin or of the Python plugin into a journal",
-		Long: `import reads a file of rows, one JSON object a line, into the journal of the configuration
-or of --journal. It stores the rules of the configuration with them, if there is one: the page
-and trace find entities by these rules. It creates the journal if there is none. - reads stdin.
+		Long: `import reads a file of rows, one JSON object a line, into the journal, which it creates if there
+is none. - reads stdin. It takes the columns of agent_events as contextgraph export, BigQuery's
+exports and the Python plugin write them. It stores the rules of the configuration with them.
 
-It takes the columns of agent_events as contextgraph export, BigQuery's exports and the
-Python plugin write them: times as text or as numbers, JSON as JSON or in strings, rows
-without spans. The application of a row is attributes.adk.app_name, else
-attributes.session_metadata.app_name, else --app.
-
-Every line is checked before anything is stored. A line without a row is an error with line
-and column, and nothing is stored; --skip-bad leaves such lines out instead. A row is not
-stored twice, so an import that was interrupted may be repeated. The problems of the
-imported sessions are listed at the end.
-
-Rows do not hold the ledger of approvals. An imported session shows approvals as far as its
-rows tell, and no imported approval can be used.`,
+A line without a row is an error with line and column, and nothing is stored; --skip-bad leaves
+such lines out. A row is not stored twice. An imported approval cannot be used: rows do not hold
+the ledger.`,
 		Example: `  contextgraph import rows.ndjson
-  contextgraph import python.ndjson --journal python.db --app shop --skip-bad
-  contextgraph import - --output json`,
+  contextgraph import python.ndjson --journal python.db --app shop --skip-bad`,
 		Args: argCount(1, 1, "one file of rows"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.NeedApp = "say whose row it is with --app"

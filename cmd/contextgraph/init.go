@@ -32,19 +32,14 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create the tables, views and the graph, or draft a configuration",
-		Long: `With --from, init drafts a configuration from the calls of a recorded session: rules for the
-entities in results and arguments, and a checker for each type. It prints YAML to be read and
-corrected. With --flows it also writes two flows into a folder, to be tried with contextgraph test.
+		Long: `init creates the parts of the dataset that are missing: the dataset, the table of events, the tables
+of the graph, the views and the property graph. Nothing is dropped or retyped, and no row is
+touched. It can be run again at any time.
 
-Without it, init creates the parts of the dataset that are missing: the dataset itself, the table of
-events, the tables of the graph, the views and the property graph. A table of events of the
-plugin for Python gets the columns that it lacks. Any other table of another form is an error.
-Nothing is dropped or retyped, and no row is touched. It can be run again at any time.`,
-		Example: `  contextgraph init
-  contextgraph init --project my-project --dataset agents --location EU
+With --from, it drafts a configuration from the calls of a recorded session instead: rules, and a
+checker for each type, as YAML to be read and corrected.`,
+		Example: `  contextgraph init --project my-project --dataset agents --location EU
   contextgraph init --dry-run            # the statements for what is missing
-  contextgraph init --dry-run --offline  # all statements, without a connection
-  contextgraph init --from s-123         # YAML, to be saved as contextgraph.yaml
   contextgraph init --from s-123 --flows flows`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

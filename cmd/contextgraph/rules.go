@@ -38,23 +38,18 @@ func (a *app) rulesCommand() *cobra.Command {
 		Use:   "rules SESSION",
 		Short: "Show what each extraction rule read and found in a session",
 		Long: `rules applies the rules of the configuration (section extract) to the rows of one session. For
-each rule it prints the rows that the rule read, the entities that it found, and what it nearly
-found: how far its path matched, and what stood there instead. It changes nothing, so a rule can be
+each rule it prints what it read, found and nearly found. It changes nothing, so a rule can be
 corrected and tried again.`,
-		Example: `  contextgraph rules s-123
-  contextgraph rules s-123 --config new.yaml --output json`,
-		Args: argCount(1, 1, "the id of one session"),
-		RunE: func(c *cobra.Command, args []string) error {
-			s.ID = args[0]
-			return a.rules(c.Context(), s)
-		},
+		Example: `  contextgraph rules s-123 --config new.yaml`,
+		Args:    argCount(1, 1, "the id of one session"),
 	}
 	ownerFlags(c, &s)
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		return a.rules(ctx, src, named(s, args[0]))
+	})
 }
 
-func (a *app) rules(ctx context.Context, s record.Session) error {
+func (a *app) rules(ctx context.Context, src opened, s record.Session) error {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
@@ -63,11 +58,6 @@ func (a *app) rules(ctx context.Context, s record.Session) error {
 	if err != nil {
 		return err
 	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	if s, err = a.session(ctx, src, s); err != nil {
 		return err
 	}

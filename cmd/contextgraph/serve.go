@@ -45,29 +45,17 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the page live from a journal, on this machine",
-		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It
-prints the address to open and runs until Ctrl-C. Meanwhile it makes the summaries of
-sessions that the journal lacks, by which counts and searches need not read every row.
+		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It prints
+the address to open and runs until Ctrl-C. It is for this machine alone: whoever reaches the
+address reads every payload without a password.
 
-It is for this machine alone: whoever reaches the address reads every payload without a
-password. --allow-remote takes another address; --host then gives its name in browsers.
-
-On loopback the page can check the world now for an open request. This process asks the
-checkers over HTTP that the configuration declares; anything else needs the agent. With
---agent-check the agent is asked instead: the URL is the place at which its program mounted
-Instance.CheckHandler. A check permits nothing.
-
-With --allow-decisions the page can approve and reject. An answer goes to the agent at
---agent, the root of its ADK REST API, as a message of the user of the session. The gate
-there checks the world before anything runs. A decision needs the token in
-` + tokenVariable + `, or else the one in the address that is printed when the server
-starts. Decisions are taken on loopback only.`,
-		Example: `  contextgraph serve
-  contextgraph serve --addr 127.0.0.1:9000 --journal agents/contextgraph.db --open
+On loopback the page can check an open request now, by the checkers over HTTP or, with
+--agent-check, by the agent. With --allow-decisions it can approve and reject: an answer goes to
+the agent at --agent, as a message of the user of the session. That needs the token in
+` + tokenVariable + `, or else the one in the address that is printed.`,
+		Example: `  contextgraph serve --addr 127.0.0.1:9000 --journal agents/contextgraph.db --open
   contextgraph serve --allow-decisions --agent http://localhost:8080/api
-  contextgraph serve --allow-decisions --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine
-  contextgraph serve --agent-check http://localhost:8080/contextgraph/check
-  contextgraph serve --addr 192.0.2.7:8787 --allow-remote`,
+  contextgraph serve --agent-check http://localhost:8080/contextgraph/check`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}

@@ -53,6 +53,20 @@ func (a *app) fromFlag(c *cobra.Command) {
 	}
 }
 
+// reads makes c read sessions: run gets the source that --from names.
+func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
+	a.fromFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		src, err := a.source(c.Context())
+		if err != nil {
+			return err
+		}
+		defer src.close()
+		return run(c.Context(), src, args)
+	}
+	return c
+}
+
 // withinFlag is a flag of the commands with [app.fromFlag], and of no others.
 const withinFlag = "within"
 

@@ -47,18 +47,13 @@ func (a *app) statsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count rows, sessions, losses, approvals and the time spent waiting",
-		Long: `stats counts the content of a journal: rows, sessions, the sizes of its files, sessions with
-gaps, rows that a configured dataset has not taken or has refused, requests to humans by
-status, checks by verdict, and the time spent waiting for humans.
+		Long: `stats counts rows, sessions, files, gaps, what a dataset has not taken or has refused, requests by
+status, checks by verdict, and the time spent waiting for humans. What it read of a session it
+keeps as a summary, so only the first time takes long.
 
-What it read of a session it keeps in the journal as a summary. The first time it reads every
-row, a million in half a minute, and from then on only the sessions that changed.
-
-With --from dataset it asks BigQuery for the checks and the waiting times of the last 30
-days, or of --since. BigQuery bills that.`,
-		Example: `  contextgraph stats
-  contextgraph stats --app shop --since 7d --output json
-  contextgraph stats --from rows.ndjson
+With --from dataset it asks BigQuery for the checks and the waiting times of the last 30 days, or
+of --since. BigQuery bills that.`,
+		Example: `  contextgraph stats --app shop --since 7d --output json
   contextgraph stats --from dataset --since 90d`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

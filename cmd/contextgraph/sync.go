@@ -39,18 +39,10 @@ func (a *app) syncCommand() *cobra.Command {
 		Use:   "sync",
 		Short: "Bring the graph of sessions to the dataset",
 		Long: `sync appends the graph of one session, or of all recent ones, to the table session_graphs, as
-a new version. Readers see the newest version; earlier ones stay where they are.
-
-With --from journal it makes the graph of the rows in the journal of the configuration. With
---from dataset it makes the graph of the rows that all hosts streamed. Use the latter for a
-session with runs on several hosts, after all of its rows arrived, or for rows that another
-program wrote. Of each step, readers see the graph that was made of most of its rows.
-
-With --from dataset, the journal of the configuration, if there is one, also gets the
-entities that models found, for the sessions that it has.`,
+a new version. With --from dataset it makes the graph of the rows that all hosts streamed: for a
+session with runs on several hosts, or for rows that another program wrote. The journal, if there
+is one, then gets the entities that models found.`,
 		Example: `  contextgraph sync --session s-123
-  contextgraph sync --session s-123 --app shop --user alice
-  contextgraph sync --all --since 24h
   contextgraph sync --all --from dataset --since 7d`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

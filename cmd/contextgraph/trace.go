@@ -29,22 +29,13 @@ func (a *app) traceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace SESSION",
 		Short: "Draw a session as a tree of spans",
-		Long: `trace draws the spans of one session as a tree, turn by turn. A span is an agent, a model, a
-tool, a request to a human or a check of the world. It has a name, a duration, tokens,
-business entities, and an error if it failed. A span without an end is marked as open.
-
---turn, --errors and --depth select spans. In JSON, all else of the session stays as it is.
-NDJSON has one span a line. --args prints the arguments of calls; JSON has them in its rows.`,
-		Example: `  contextgraph trace s-123
-  contextgraph trace s-123 --turn 2 --depth 3
+		Long: `trace draws the spans of one session as a tree, turn by turn: agents, models, tools, requests to
+humans and checks, each with its duration, tokens, business entities and error. A span without an
+end is marked as open. --turn, --errors and --depth select spans; NDJSON has one span a line.`,
+		Example: `  contextgraph trace s-123 --turn 2 --depth 3
   contextgraph trace s-123 --errors --ascii
-  contextgraph trace s-123 --args
-  contextgraph trace s-123 --app shop --user alice --output json`,
+  contextgraph trace s-123 --args`,
 		Args: argCount(1, 1, "the id of one session"),
-		RunE: func(c *cobra.Command, args []string) error {
-			f.session.ID = args[0]
-			return a.trace(c.Context(), f)
-		},
 	}
 	flags := c.Flags()
 	ownerFlags(c, &f.session)
@@ -53,19 +44,16 @@ NDJSON has one span a line. --args prints the arguments of calls; JSON has them 
 	flags.BoolVar(&f.errors, "errors", false, "only spans with errors and those around them")
 	flags.BoolVar(&f.args, "args", false, "with the arguments of each call of a tool, and the beginning of its result")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw without box characters")
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		f.session.ID = args[0]
+		return a.trace(ctx, src, f)
+	})
 }
 
-func (a *app) trace(ctx context.Context, f traceFlags) error {
+func (a *app) trace(ctx context.Context, src opened, f traceFlags) error {
 	if f.turn < 0 || f.depth < 0 {
 		return usageError{errors.New("--turn and --depth count from 1")}
 	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	s, err := a.read(ctx, src, f.session)
 	if err != nil {
 		return err

@@ -41,20 +41,13 @@ func (a *app) viewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "view [SESSION...]",
 		Short: "Write sessions to one HTML page that works without a server and a network",
-		Long: fmt.Sprintf(`view writes one HTML file with the named sessions, or with the newest ones: the graph of
-why, the thoughts, the timeline, and every approval with its verdicts. The file fetches
-nothing. It holds all payloads of its sessions, prompts and results included, so treat it
-like the journal. Only you can read the file.
-
-Without arguments the page has the newest %d sessions. --last and --all change that, up to
-%d MiB of payloads. The page names its sessions and says whether there are more. An
-existing page is replaced; any other file is not.`, viewNewest, viewer.MaxBytes>>20),
-		Example: `  contextgraph view s-123
-  contextgraph view s-123 s-124 --file review.html
-  contextgraph view --last 100
+		Long: fmt.Sprintf(`view writes one HTML file with the named sessions, or with the newest %d: the graph of why, the
+thoughts, the timeline, and every approval. The file fetches nothing. It holds all payloads of its
+sessions, up to %d MiB, so treat it like the journal. It replaces an earlier page and no other file.`, viewNewest, viewer.MaxBytes>>20),
+		Example: `  contextgraph view s-123 s-124 --file review.html
   contextgraph view --all --from rows.ndjson --file all.html`,
 		Args: argCount(0, -1, "the ids of sessions"),
-		RunE: func(c *cobra.Command, args []string) error {
+		PreRunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("last") {
 				f.last = viewNewest
 			} else if f.last < 1 {
@@ -66,16 +59,15 @@ existing page is replaced; any other file is not.`, viewNewest, viewer.MaxBytes>
 			if f.file == "" {
 				return usageError{errors.New("--file is empty: name a file such as " + defaultPage)}
 			}
-			return a.view(c.Context(), args, f)
+			return replaceable(f.file)
 		},
 	}
 	ownerFlags(c, &f.session)
-	a.fromFlag(c)
 	flags := c.Flags()
 	flags.BoolVar(&f.all, "all", false, "all sessions")
 	flags.IntVar(&f.last, "last", 0, fmt.Sprintf("how many of the newest sessions (default %d)", viewNewest))
 	flags.StringVar(&f.file, "file", f.file, "file to write")
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, ids []string) error { return a.view(ctx, src, ids, f) })
 }
 
 // viewed is what view prints.
@@ -86,19 +78,11 @@ type viewed struct {
 	Note     string           `json:"note"`
 }
 
-func (a *app) view(ctx context.Context, ids []string, f viewFlags) error {
+func (a *app) view(ctx context.Context, src opened, ids []string, f viewFlags) error {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
 	}
-	if err := replaceable(f.file); err != nil {
-		return err
-	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	doc, err := a.document(cfg)
 	if err != nil {
 		return err

@@ -39,36 +39,23 @@ func (a *app) whyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why SESSION",
 		Short: "Show the entities behind a request, and their way to it",
-		Long: `why lists, for each request to a human in a session, the business entities that it rests on.
-For each entity it prints a shortest path from the span that showed it to the request.
-
-A path begins at a result, never at the arguments of the call that asks. If no result showed
-an entity, why says so, and begins where something else named it.
-
-"contains" leads from a span to one inside of it. "informs" leads from a result to the step
-that read it. "resumes" leads from a request to the steps after its answer.`,
-		Example: `  contextgraph why s-123
-  contextgraph why s-123 --entity budget
-  contextgraph why s-123 --approval 0123456789abcdef0123456789abcdef --output json`,
-		Args: argCount(1, 1, "the id of one session"),
-		RunE: func(c *cobra.Command, args []string) error {
-			f.session.ID = args[0]
-			return a.why(c.Context(), f)
-		},
+		Long: `why lists, for each request to a human in a session, the business entities that it rests on, each
+with a shortest path from the result that showed it to the request. "contains" leads from a span to
+one inside of it, "informs" from a result to the step that read it, "resumes" from a request to the
+steps after its answer.`,
+		Example: `  contextgraph why s-123 --entity budget`,
+		Args:    argCount(1, 1, "the id of one session"),
 	}
 	ownerFlags(c, &f.session)
 	c.Flags().StringVar(&f.approval, "approval", "", "one request: the id of the approval or of the confirmation")
 	c.Flags().StringVar(&f.entity, "entity", "", "entities whose type or value contains this")
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		f.session.ID = args[0]
+		return a.why(ctx, src, f)
+	})
 }
 
-func (a *app) why(ctx context.Context, f whyFlags) error {
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
+func (a *app) why(ctx context.Context, src opened, f whyFlags) error {
 	s, err := a.read(ctx, src, f.session)
 	if err != nil {
 		return err
