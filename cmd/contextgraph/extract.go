@@ -72,7 +72,7 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 	now := time.Now()
 	r := bigquery.ExtractRequest{From: f.since.before(now), To: now, Answers: f.answers, DryRun: f.dryRun}
 	if f.session.ID != "" {
-		sessions, err := (&datasetSource{dataset: d, to: now}).find(ctx, f.session, r.From)
+		sessions, err := datasetSessions(ctx, d, f.session, r.From, now)
 		switch {
 		case err != nil:
 			return err
