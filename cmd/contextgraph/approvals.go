@@ -165,14 +165,9 @@ func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, e
 		return inspect.Approval{}, notFound("approval", id, where, known, `List them with "contextgraph approvals".`)
 	}
 	text := fmt.Sprintf("%d requests have ids that begin with %q; give more of the id:", len(named), id)
-	for i, p := range named {
-		if i == maxNamed {
-			text += fmt.Sprintf("\n  and %d more", len(named)-i)
-			break
-		}
-		text += fmt.Sprintf("\n  %s of %s in session %s (%s)", p.ShownID(), p.Tool, p.Session.ID, p.Status)
-	}
-	return inspect.Approval{}, usageError{errors.New(text)}
+	return inspect.Approval{}, tooMany(text, named, func(p inspect.Approval) string {
+		return fmt.Sprintf("%s of %s in session %s (%s)", p.ShownID(), p.Tool, p.Session.ID, p.Status)
+	})
 }
 
 // statusOf is the status of a request, and that people overrode its check.

@@ -79,7 +79,7 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 		case len(sessions) == 0:
 			return fmt.Errorf("the dataset has no rows of session %q within %s; look further back with --since", f.session.ID, f.since.String())
 		case len(sessions) > 1:
-			return usageError{several(f.session.ID, sessions)}
+			return several(f.session.ID, sessions)
 		}
 		r.Session = sessions[0]
 	}

@@ -80,7 +80,6 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 	if err != nil {
 		return err
 	}
-	a.tell(read)
 	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: journalPath(cfg), OnFull: config.Block}})
 	if err != nil {
 		return err

@@ -125,7 +125,8 @@ func (o opened) Records(ctx context.Context, sessions []record.Session) iter.Seq
 	return inspect.Records(ctx, o.Source, sessions)
 }
 
-// source opens what --from names. The caller closes it.
+// source opens what --from names. The caller closes it. Entities are found by the rules of the configuration, where
+// the source does not have them.
 func (a *app) source(ctx context.Context) (opened, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
@@ -136,12 +137,30 @@ func (a *app) source(ctx context.Context) (opened, error) {
 		return a.recorded(ctx, cfg)
 	case a.journalPath != "":
 		return opened{}, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
-	case a.from == fromDataset:
-		return a.streamed(ctx)
-	case !isRowsFile(a.from):
+	case a.from != fromDataset && !isRowsFile(a.from):
 		return opened{}, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
 	}
-	return a.rowsOf(ctx, cfg, a.from)
+	x, err := setup.Extractor(cfg)
+	if err != nil {
+		return opened{}, err
+	}
+	if a.from != fromDataset {
+		read, err := a.readRows(ctx, a.from, rowfile.Options{})
+		if err != nil {
+			return opened{}, err
+		}
+		rows := inspect.NewRows("file "+filepath.Base(a.from), read.Rows, inspect.WithExtractor(x), inspect.WithClock(a.now))
+		return opened{Source: rows, close: func() {}}, nil
+	}
+	if cfg, err = a.config(); err != nil {
+		return opened{}, err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return opened{}, err
+	}
+	o := bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}
+	return opened{Source: d.Source(o), close: func() { d.Close() }}, nil
 }
 
 // isRowsFile reports whether a value of --from is meant as a file.
@@ -178,38 +197,6 @@ func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
 	}}, nil
 }
 
-// streamed connects to the dataset.
-func (a *app) streamed(ctx context.Context) (opened, error) {
-	cfg, err := a.config()
-	if err != nil {
-		return opened{}, err
-	}
-	x, err := setup.Extractor(cfg)
-	if err != nil {
-		return opened{}, err
-	}
-	d, err := a.dataset(ctx, cfg.BigQuery)
-	if err != nil {
-		return opened{}, err
-	}
-	return opened{Source: d.Source(bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}), close: func() { d.Close() }}, nil
-}
-
-// rowsOf reads a file of rows. Entities are found in them by the rules of the
-// configuration.
-func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (opened, error) {
-	x, err := setup.Extractor(cfg)
-	if err != nil {
-		return opened{}, err
-	}
-	read, err := a.readRows(ctx, name, rowfile.Options{})
-	if err != nil {
-		return opened{}, err
-	}
-	a.tell(read)
-	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x), inspect.WithClock(a.now)), close: func() {}}, nil
-}
-
 // session finds the one session that key names: its id, or the beginning of it, and application and
 // user where they are given. One that is not there ends the command with exitNotFound, and the error
 // names an id that was probably meant.
@@ -222,7 +209,7 @@ func (a *app) session(ctx context.Context, src opened, key record.Session) (reco
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return record.Session{}, usageError{several(id, found)}
+		return record.Session{}, several(id, found)
 	}
 	if key.App+key.User != "" {
 		if others, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(others) > 0 {
@@ -257,31 +244,36 @@ func several(id string, sessions []record.Session) error {
 	if sessions[0].ID == id {
 		text = fmt.Sprintf("%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
 	}
-	for i, s := range sessions {
-		switch {
-		case i == maxNamed:
-			return fmt.Errorf("%s\n  and %d more", text, len(sessions)-i)
-		case s.ID == id:
-			text += fmt.Sprintf("\n  --app %q --user %q", s.App, s.User)
-		default:
-			text += fmt.Sprintf("\n  %s of %s in %s", s.ID, s.User, s.App)
+	return tooMany(text, sessions, func(s record.Session) string {
+		if s.ID == id {
+			return fmt.Sprintf("--app %q --user %q", s.App, s.User)
 		}
-	}
-	return errors.New(text)
+		return fmt.Sprintf("%s of %s in %s", s.ID, s.User, s.App)
+	})
 }
 
-// readRows reads the file of rows called name.
+// tooMany is the error for an id that names several things, with the first of them.
+func tooMany[T any](text string, things []T, say func(T) string) error {
+	for _, one := range things[:min(len(things), maxNamed)] {
+		text += "\n  " + say(one)
+	}
+	if more := len(things) - maxNamed; more > 0 {
+		text += fmt.Sprintf("\n  and %d more", more)
+	}
+	return usageError{errors.New(text)}
+}
+
+// readRows reads the file of rows called name, and tells what it left out.
 func (a *app) readRows(ctx context.Context, name string, o rowfile.Options) (*rowfile.Contents, error) {
 	in, closeFile, err := a.openRows(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer closeFile()
-	return rowfile.Read(ctx, in, name, o)
-}
-
-// tell prints notes about the reading of a file.
-func (a *app) tell(got *rowfile.Contents) {
+	got, err := rowfile.Read(ctx, in, name, o)
+	if err != nil {
+		return nil, err
+	}
 	for _, err := range got.Bad {
 		a.note("left out: %v", err)
 	}
@@ -294,6 +286,7 @@ func (a *app) tell(got *rowfile.Contents) {
 	if got.Unnamed > 0 {
 		a.note("%s without event_id: named by what they hold, so that reading them again finds them", count(got.Unnamed, "row", "rows"))
 	}
+	return got, nil
 }
 
 func (a *app) openRows(ctx context.Context, name string) (io.Reader, func(), error) {

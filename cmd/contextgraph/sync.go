@@ -108,7 +108,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 	case len(sessions) == 0:
 		return fmt.Errorf("the %s has no rows of session %q%s", f.from, f.session.ID, hint)
 	case len(sessions) > 1 && !f.all:
-		return usageError{several(f.session.ID, sessions)}
+		return several(f.session.ID, sessions)
 	}
 	run := syncRun{app: a, dataset: d, journal: j, all: len(sessions)}
 	if f.from == fromJournal {

@@ -66,23 +66,9 @@ account needs roles/bigquery.user on the project. The report does not have the i
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")
 	flags.BoolVar(&f.keep, "keep", false, "leave the dataset, to look at a failure; its tables expire after a day")
 	flags.StringSliceVar(&f.only, "only", nil, "make these checks alone, and those that they need; may be repeated")
-	_ = c.RegisterFlagCompletionFunc("only", completeChecks)
 	flags.StringVar(&f.report, "report", "", "write what was found to this file, as JSON")
 	flags.Var(&f.timeout, "timeout", "give up after this time")
 	return c
-}
-
-// completeChecks completes the names of checks.
-func completeChecks(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	p, err := verify.NewPlan(config.BigQuery{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, c := range p.Checks {
-		names = append(names, cobra.CompletionWithDesc(c.Name, c.About))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // verifyPlan prints what verify does.
