@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -42,11 +41,14 @@ func attributeOf(member string, kind entity.Kind, currency string) attribute {
 	return a
 }
 
+// inAction is what a rule over the arguments of a call says.
+const inAction = "action"
+
 // rule is a rule of the draft.
 type rule struct {
 	Name         string               `yaml:"name"`
 	Tool         string               `yaml:"tool"`
-	In           config.In            `yaml:"in,omitempty"`
+	In           string               `yaml:"in,omitempty"`
 	Each         string               `yaml:"each,omitempty"`
 	Type         string               `yaml:"type"`
 	Value        string               `yaml:"value"`
@@ -105,7 +107,7 @@ func From(rows []record.Event, guarded []string) []byte {
 	}
 	for i := range d.rules {
 		r := &d.rules[i]
-		chosen := slices.ContainsFunc(d.rules, func(o rule) bool { return o.In == config.InAction && o.Type == r.Type })
+		chosen := slices.ContainsFunc(d.rules, func(o rule) bool { return o.In == inAction && o.Type == r.Type })
 		r.Alternatives = r.In == "" && strings.HasSuffix(r.Each, "[*]") && chosen
 	}
 	return d.yaml()
@@ -272,7 +274,7 @@ func (d *draft) action(c call) {
 		if o, is := v.(map[string]any); is {
 			d.actionObject(c.tool, each, o)
 		} else if e, ok := d.known[asText(v)]; ok {
-			d.add(rule{Tool: c.tool, In: config.InAction, Each: each, Type: e.Type, Value: "$"}) // a call without it is no error
+			d.add(rule{Tool: c.tool, In: inAction, Each: each, Type: e.Type, Value: "$"}) // a call without it is no error
 		}
 	}
 }
@@ -284,7 +286,7 @@ func (d *draft) actionObject(tool, each string, o map[string]any) {
 		if !ok {
 			continue
 		}
-		r := rule{Tool: tool, In: config.InAction, Each: each, Type: e.Type, Value: "$" + step(key), Attributes: make(map[string]attribute)}
+		r := rule{Tool: tool, In: inAction, Each: each, Type: e.Type, Value: "$" + step(key), Attributes: make(map[string]attribute)}
 		for name, v := range e.Attributes {
 			for _, other := range slices.Sorted(maps.Keys(o)) {
 				if k := v.Kind(); other != key && k != entity.KindBool && equal(o[other], v.String(), k, v.Currency()) {
