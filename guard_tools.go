@@ -35,8 +35,8 @@ func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.gat
 // CheckTools finds tools that should be guarded, by the configuration or by the program, and that
 // would run without the gate. Examples are a streaming tool that is only listed, a tool of an agent
 // that runs as a tool without [Instance.AgentTool], and a tool with the name of a protected one. It
-// also finds names of tools in guard.tools, in rules and in checkers that no tool has, so give it the
-// tools and toolsets of all agents. Call it at the start of a program and in tests; the tools of
+// also finds names of tools in guard.tools, in rules and in checkers that no tool has, and paths of
+// conditions to arguments that a tool does not declare, so give it the tools and toolsets of all agents. Call it at the start of a program and in tests; the tools of
 // the agents that run are looked at anyway. A program with several runners should call it: agents
 // that have not run are not known otherwise.
 //

@@ -158,17 +158,20 @@ func (f *agentFlags) header() (http.Header, error) {
 	return header, nil
 }
 
-// way returns the way to the agent.
-func (f *agentFlags) way() (*answer.Agent, error) {
+// way returns the way to the agent, and what ends it: an error says that a turn was still under way there.
+func (f *agentFlags) way(ctx context.Context) (agent *answer.Agent, end func() error, err error) {
 	header, err := f.header()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	agent, err := answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header})
-	if err != nil {
-		return nil, usageError{err}
+	if agent, err = answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header}); err != nil {
+		return nil, nil, usageError{err}
 	}
-	return agent, nil
+	return agent, func() error {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
+		defer cancel()
+		return agent.Close(ending)
+	}, nil
 }
 
 // decide sends the answer to the request that id names, and prints what comes of it.
@@ -176,15 +179,11 @@ func (a *app) decide(ctx context.Context, id string, f decideFlags) error {
 	if f.agent = cmp.Or(f.agent, os.Getenv(agentVariable)); f.agent == "" {
 		return usageError{errors.New("name the agent with --agent, or with " + agentVariable + " in the environment: who asked takes the answer")}
 	}
-	agent, err := f.way()
+	agent, end, err := f.way(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
-		defer cancel()
-		_ = agent.Close(ending) // a turn that goes on there is no fault
-	}()
+	defer func() { _ = end() }() // a turn that goes on there is no fault
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err

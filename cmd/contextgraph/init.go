@@ -108,43 +108,36 @@ func (a *app) runInit(ctx context.Context, cfg config.BigQuery, o bigquery.InitO
 // plan prints what init would do. Where the dataset cannot be looked at, it prints what
 // makes one from nothing, and says so.
 func (a *app) plan(ctx context.Context, cfg config.BigQuery, offline bool) error {
+	var statements []warehouse.Definition
+	var failed error
 	if !offline {
-		statements, notes, err := a.look(ctx, cfg)
-		for _, n := range notes {
-			a.note("%s", n)
-		}
-		if statements != nil {
-			if len(statements) == 0 && err == nil {
-				fmt.Fprintln(a.stdout, "-- Nothing is to be done.")
+		d, err := a.dataset(ctx, cfg)
+		if err == nil {
+			defer d.Close()
+			var notes []string
+			statements, notes, err = d.Plan(ctx)
+			for _, n := range notes {
+				a.note("%s", n)
 			}
-			a.printStatements(statements)
+		}
+		switch failed = err; {
+		case statements == nil:
+			a.note("the dataset could not be looked at, so these are the statements for a new one: %v", err)
+			failed = nil
+		case len(statements) == 0 && err == nil:
+			fmt.Fprintln(a.stdout, "-- Nothing is to be done.")
+		}
+	}
+	if statements == nil {
+		var err error
+		if statements, err = warehouse.Definitions(cfg); err != nil {
 			return err
 		}
-		a.note("the dataset could not be looked at, so these are the statements for a new one: %v", err)
 	}
-	statements, err := warehouse.Definitions(cfg)
-	if err != nil {
-		return err
-	}
-	a.printStatements(statements)
-	return nil
-}
-
-// look returns what is to be done in the dataset; nil statements when it cannot be
-// looked at.
-func (a *app) look(ctx context.Context, cfg config.BigQuery) ([]warehouse.Definition, []string, error) {
-	d, err := a.dataset(ctx, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer d.Close()
-	return d.Plan(ctx)
-}
-
-func (a *app) printStatements(statements []warehouse.Definition) {
 	for _, s := range statements {
 		a.statement(s.SQL)
 	}
+	return failed
 }
 
 // propose prints a draft of a configuration, made from the calls of a recorded session. If flows is not

@@ -314,14 +314,12 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	}
 	token := ""
 	if f.decisions {
-		agent, err := f.way()
+		agent, end, err := f.way(ctx)
 		if err != nil {
 			return err
 		}
 		defer func() {
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
-			defer cancel()
-			if agent.Close(ending) != nil {
+			if end() != nil {
 				a.note("a turn of the agent was still under way; it may go on there")
 			}
 		}()

@@ -21,8 +21,8 @@ import (
 // as tools. It finds every tool that the gate should guard and cannot, and every name of a tool in
 // the configuration that none of the known tools has. It logs each finding once. With
 // [config.UnguardedError] it returns them instead: joined errors, each an [UnguardedError] or an
-// [UnknownNameError]. A tool that a rule with others: count reads and that is not registered with
-// Replayable is an error in any case.
+// [UnknownNameError]. A path of a condition to an argument that a tool does not declare is logged. A tool that a rule
+// with others: count reads and that is not registered with Replayable is an error in any case.
 func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	var found []*UnguardedError
 	var errs []error
