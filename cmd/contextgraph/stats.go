@@ -162,37 +162,13 @@ func (s *recordStats) table(t *table) {
 
 // datasetStatsJSON has the counts of BigQuery, for programs.
 type datasetStatsJSON struct {
-	From     time.Time         `json:"from"`
-	To       time.Time         `json:"to"`
-	Verdicts []dayVerdictsJSON `json:"verdicts"`
-	Changes  []changeJSON      `json:"changes"`
-	Waiting  []waitingJSON     `json:"waiting"`
+	From     time.Time           `json:"from"`
+	To       time.Time           `json:"to"`
+	Verdicts []ask.DriftVerdicts `json:"verdicts"`
+	Changes  []ask.DriftChange   `json:"changes"`
+	Waiting  []waitingJSON       `json:"waiting"`
 	// Truncated says that there is more of one of the lists.
 	Truncated bool `json:"truncated"`
-}
-
-// dayVerdictsJSON are the verdicts of one day, tool and stage.
-type dayVerdictsJSON struct {
-	Day      time.Time `json:"day"`
-	Tool     string    `json:"tool"`
-	Stage    string    `json:"stage"`
-	Checks   int       `json:"checks"`
-	Safe     int       `json:"safe"`
-	Drift    int       `json:"drift"`
-	Failed   int       `json:"check_failed"`
-	Entities int       `json:"entities"`
-	Stale    int       `json:"stale_entities"`
-}
-
-// changeJSON is one change of one entity.
-type changeJSON struct {
-	EntityType string    `json:"entity_type"`
-	Value      string    `json:"value"`
-	DriftType  string    `json:"drift_type"`
-	Alerts     int       `json:"alerts"`
-	Sessions   int       `json:"sessions"`
-	Severity   float64   `json:"severity"`
-	Last       time.Time `json:"last"`
 }
 
 // waitingJSON is the waiting for humans in one group of requests.
@@ -235,26 +211,9 @@ func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
 	if err != nil {
 		return err
 	}
-	s := newDatasetStats(w, drift, times)
-	if err := a.print(s, s.table); err != nil {
-		return err
-	}
-	if s.Truncated {
-		a.note("there is more: ask about less time with --since, or about one application with --app")
-	}
-	return nil
-}
-
-func newDatasetStats(w ask.Window, drift ask.Drift, times ask.WaitingTimes) *datasetStatsJSON {
-	s := &datasetStatsJSON{
-		From: w.From, To: w.To, Verdicts: []dayVerdictsJSON{}, Changes: []changeJSON{}, Waiting: []waitingJSON{},
-		Truncated: drift.Truncated || times.Truncated,
-	}
-	for _, v := range drift.Verdicts {
-		s.Verdicts = append(s.Verdicts, dayVerdictsJSON(v))
-	}
-	for _, v := range drift.Changes {
-		s.Changes = append(s.Changes, changeJSON(v))
+	s := datasetStatsJSON{
+		From: w.From, To: w.To, Verdicts: append([]ask.DriftVerdicts{}, drift.Verdicts...), Changes: append([]ask.DriftChange{}, drift.Changes...),
+		Waiting: []waitingJSON{}, Truncated: drift.Truncated || times.Truncated,
 	}
 	for _, v := range times.Groups {
 		s.Waiting = append(s.Waiting, waitingJSON{
@@ -262,7 +221,13 @@ func newDatasetStats(w ask.Window, drift ask.Drift, times ask.WaitingTimes) *dat
 			v.Average.Milliseconds(), v.P50.Milliseconds(), v.P95.Milliseconds(), v.Max.Milliseconds(),
 		})
 	}
-	return s
+	if err := a.print(s, s.table); err != nil {
+		return err
+	}
+	if s.Truncated {
+		a.note("there is more: ask about less time with --since, or about one application with --app")
+	}
+	return nil
 }
 
 func (s *datasetStatsJSON) table(t *table) {
