@@ -51,6 +51,7 @@ func (t *table) request(p *inspect.Approval, more bool) {
 		t.line("  ", cell{text: p.Action})
 	}
 	t.line()
+	t.fact("Total", p.Total)
 	t.fact("Not checked", strings.Join(p.NotChecked, ", "))
 	t.fact("Approval", p.ID)
 	if more {
