@@ -150,7 +150,7 @@ func (d *draft) checkers() (out []*yaml.Node) {
 		inFlow(member(http, "attributes"))
 		comment(http, "url", "where the present "+oneLine(typ)+" can be read")
 		if tools[typ] != "" {
-			n.HeadComment = "# In the place of http, replay: {tool: " + oneLine(tools[typ]) + "} calls the tool again; the program registers it with cg.Replayable."
+			n.HeadComment = "# or replay: {tool: " + oneLine(tools[typ]) + "}, registered with cg.Replayable"
 		}
 		out = append(out, n)
 	}
