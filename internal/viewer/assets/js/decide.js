@@ -75,7 +75,7 @@ class DecideBox {
         reason !== "" && (!!a.hopeless || offered.includes("yes")) && line("bad-text in-vain", "error", pointed(reason, a)),
         offered.includes("happened") && line("in-doubt", "info", "Look at the system that " + (a.tool || "the call") + " acts on, then record what you found. Nothing runs because of it."),
       ];
-      replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !reason ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), CHOICES[c].button)));
+      replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !reason ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), c === "yes" && a.hopeless ? "Yes, although it cannot run" : CHOICES[c].button)));
     }
     this.say();
   }

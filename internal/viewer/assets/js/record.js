@@ -105,7 +105,7 @@ function historyTable(steps) {
   return gridTable("History in the ledger", ["Time", "State", "By", "Verdict", "Note"],
     h("tbody", {}, steps.map((s) => h("tr", {},
       h("td", {}, timeEl(s.at)),
-      h("td", {}, s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, wordOf("status", s.to).name.toLowerCase())),
+      h("td", {}, s.from === s.to && "still ", s.from && s.from !== s.to && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, wordOf("status", s.to).name.toLowerCase())),
       h("td", {}, s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")], s.resolved && [" ", badge("by their word", "doubt")]),
       h("td", {}, s.verdict ? wordOf("status", s.verdict).name.toLowerCase() : "–", s.override && [" ", badge("overridden", "bad", "warning")]),
       h("td", {}, s.note || "")))));
