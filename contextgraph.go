@@ -113,7 +113,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 		Record: in.cfg.Record, Logger: in.log, Now: in.code.Now,
 		Options: cgplugin.Options{Format: in.code.format, Classify: in.code.classify, IsApproval: schema.IsApproval},
 	}
-	gc := gate.Config{Settings: in.cfg.Guard, Named: named(in.cfg), Logger: in.log, Now: in.code.Now}
+	gc := gate.Config{Settings: in.cfg.Guard, Named: named(in.cfg), Readings: readings(in.cfg), Logger: in.log, Now: in.code.Now}
 	if cfg.Guard.Mode != config.ModeObserve {
 		gc.Covered, gc.Counted = setup.Covered(cfg), setup.Counted(cfg)
 	}

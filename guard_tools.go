@@ -6,9 +6,12 @@ package contextgraph
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
@@ -32,8 +35,8 @@ func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.gat
 // CheckTools finds tools that should be guarded, by the configuration or by the program, and that
 // would run without the gate. Examples are a streaming tool that is only listed, a tool of an agent
 // that runs as a tool without [Instance.AgentTool], and a tool with the name of a protected one. It
-// also finds names of tools in guard.tools, in rules and in checkers that no tool has, so give it the
-// tools and toolsets of all agents. Call it at the start of a program and in tests; the tools of
+// also finds names of tools in guard.tools, in rules and in checkers that no tool has, and paths of
+// conditions to arguments that a tool does not declare, so give it the tools and toolsets of all agents. Call it at the start of a program and in tests; the tools of
 // the agents that run are looked at anyway. A program with several runners should call it: agents
 // that have not run are not known otherwise.
 //
@@ -74,4 +77,24 @@ func named(c Config) (names []gate.Named) {
 		}
 	}
 	return names
+}
+
+// readings returns the paths of conditions into the arguments of the tools whose calls name things of the type.
+func readings(c Config) (out []gate.Reading) {
+	for _, e := range c.Extract {
+		if e.In != config.InAction || e.Tool == "" {
+			continue
+		}
+		drift := c.Guard.Types[e.Type].Drift
+		for _, name := range slices.Sorted(maps.Keys(drift)) {
+			d := drift[name]
+			for _, o := range d.Operands() {
+				if path, is := o.Path(); is {
+					key := config.Entry(config.Entry("guard.types", e.Type)+".drift", name) + "." + o.Key
+					out = append(out, gate.Reading{Key: key, Tool: e.Tool, Node: e.Each, Path: path})
+				}
+			}
+		}
+	}
+	return out
 }

@@ -49,22 +49,30 @@ type Drift struct {
 // DriftVerdicts are the verdicts of one day, tool and stage.
 type DriftVerdicts struct {
 	// Day is its beginning, UTC.
-	Day time.Time
+	Day time.Time `json:"day"`
 	// Tool is empty where the row of the check names no call. Stage is answer, execution
 	// or check.
-	Tool, Stage string
+	Tool  string `json:"tool"`
+	Stage string `json:"stage"`
 	// Checks is the sum of the three others. A verdict that is missing counts as failed.
-	Checks, Safe, Drift, Failed int
+	Checks int `json:"checks"`
+	Safe   int `json:"safe"`
+	Drift  int `json:"drift"`
+	Failed int `json:"check_failed"`
 	// Entities counts the entities checked, Stale those that had changed.
-	Entities, Stale int
+	Entities int `json:"entities"`
+	Stale    int `json:"stale_entities"`
 }
 
 // DriftChange is one change of one entity.
 type DriftChange struct {
-	EntityType, Value, DriftType string
+	EntityType string `json:"entity_type"`
+	Value      string `json:"value"`
+	DriftType  string `json:"drift_type"`
 	// Alerts counts the checks that found it, Sessions the sessions they were made in.
-	Alerts, Sessions int
+	Alerts   int `json:"alerts"`
+	Sessions int `json:"sessions"`
 	// Severity is the average, 0 to 1.
-	Severity float64
-	Last     time.Time
+	Severity float64   `json:"severity"`
+	Last     time.Time `json:"last"`
 }

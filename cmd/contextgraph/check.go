@@ -25,37 +25,31 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	var s record.Session
 	var approval string
-	var f decideFlags
+	var f agentFlags
 	c := &cobra.Command{
 		Use:   "check SESSION",
 		Short: "Check whether the world is still as it was when a human was asked",
-		Long: `check compares the entities that an approval rests on with the world as it is now. It asks
-the checkers that the configuration declares. Without --approval it takes the latest open
-request of the session, else the latest request, else everything that the session rests on.
+		Long: `check compares the entities that an approval rests on with the world as it is now, by the
+checkers that the configuration declares. Without --approval it takes the latest open request
+of the session, else the latest request, else everything that the session rests on. It permits
+nothing: the gate of the agent checks again before anything runs.
 
-It changes nothing and permits nothing: the gate of the agent checks again before anything
-runs. Some checkers exist only in the process of the agent: its tools, its databases, its
-functions. Entities that only they know "need the agent". The check is then not complete,
-and so not safe. With --agent-check the agent is asked instead: the URL is the place at which
-its program mounted Instance.CheckHandler.
+What only the process of the agent can check "needs the agent", and is not safe. With
+--agent-check that process is asked instead, where it mounted Instance.CheckHandler.
 
-The command ends with 0 only if the check is complete and nothing changed. It ends with 3 if
-something changed, with 4 if the check failed, and with 5 if the request has ended.`,
-		Example: `  contextgraph check s-123
-  contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
-  contextgraph check s-123 --config agents/contextgraph.yaml --output json
+It ends with 0 only if the check is complete and nothing changed, with 3 if something changed,
+with 4 if the check failed, and with 5 if the request has ended.`,
+		Example: `  contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
   contextgraph check s-123 --agent-check http://localhost:8080/contextgraph/check`,
-		Args:              argCount(1, 1, "the id of a session"),
-		ValidArgsFunction: a.complete(1, sessionChoices),
+		Args: argCount(1, 1, "the id of a session"),
 		RunE: func(c *cobra.Command, args []string) error {
-			s.ID = args[0]
-			return a.check(c.Context(), s, approval, f)
+			return a.check(c.Context(), named(s, args[0]), approval, f)
 		},
 	}
 	ownerFlags(c, &s)
 	c.Flags().StringVar(&approval, "approval", "", "id of the approval (default the latest open one of the session)")
-	agentCheckFlag(c, &f.agentCheck)
-	agentHeaderFlag(c, &f.headers)
+	f.addCheck(c)
+	f.addHeaders(c)
 	return c
 }
 
@@ -63,22 +57,14 @@ something changed, with 4 if the check failed, and with 5 if the request has end
 type checked struct {
 	inspect.Checked
 	report []byte
-	// now is the request that was checked, as the ledger has it after the check, request the same as people see it; nil
-	// where the session has none.
-	now     *safety.Approval
+	// request is the request that was checked, as it is after the check; nil where the session has none.
 	request *inspect.Approval
-}
-
-// newChecked reads the report of a check.
-func newChecked(report []byte, needsAgent map[string]string) (checked, error) {
-	c, err := inspect.NewChecked(report, needsAgent)
-	return checked{Checked: c, report: report}, err
 }
 
 // over reports whether the request can lead to nothing any more. The ledger has one open that expired, or that was only
 // observed and has run.
 func (r *checked) over() bool {
-	return r.request != nil && (!r.request.Status.Open() || !r.now.State.Open())
+	return r.request != nil && (!r.request.Status.Open() || !safety.ApprovalState(r.request.State).Open())
 }
 
 // status is what the check came to: the status of the request if it has ended.
@@ -94,14 +80,26 @@ func (r *checked) explanation() string {
 	switch {
 	case !r.over():
 		return r.Explanation
-	case r.now.State == safety.StatePermitted && r.request.Status == inspect.StatusSafe:
+	case r.request.State == string(safety.StatePermitted) && r.request.Status == inspect.StatusSafe:
 		return "It was approved, and a permit for one run was handed out: nothing is left to approve."
 	}
 	return r.request.Explanation
 }
 
-func (a *app) check(ctx context.Context, s record.Session, approval string, f decideFlags) error {
-	agent, err := f.asked()
+func (r *checked) exitCode() int {
+	switch status := r.status(); {
+	case status == inspect.StatusDrift:
+		return exitChanged
+	case r.over():
+		return exitOver
+	case status == inspect.StatusSafe:
+		return exitOK
+	}
+	return exitCheckFailed
+}
+
+func (a *app) check(ctx context.Context, s record.Session, approval string, f agentFlags) error {
+	agent, err := f.checker()
 	if err != nil {
 		return err
 	}
@@ -130,10 +128,7 @@ func (a *app) check(ctx context.Context, s record.Session, approval string, f de
 		approval = one.ShownID()
 	}
 	result, err := a.checkNow(ctx, cfg, src, key, approval, agent)
-	if err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	if missing := a.missingConfig(); missing != "" {
@@ -142,10 +137,7 @@ func (a *app) check(ctx context.Context, s record.Session, approval string, f de
 	if err := a.print(result, result.table); err != nil {
 		return err
 	}
-	if code := result.exitCode(); code != exitOK {
-		return exit{code: code}
-	}
-	return nil
+	return exitWith(result.exitCode())
 }
 
 // checkNow checks the world for a request of a session, "" for the latest. agent checks an open request; without one, or
@@ -168,35 +160,19 @@ func (a *app) checkNow(ctx context.Context, cfg config.Config, src opened, key r
 	if err != nil {
 		return checked{}, err
 	}
-	c, err := newChecked(report, needs)
-	if err != nil || c.ApprovalID == "" {
+	c := checked{report: report}
+	if c.Checked, err = inspect.NewChecked(report, needs); err != nil || c.ApprovalID == "" {
 		return c, err
-	}
-	now, err := safety.Get(ctx, src.journal.Ledger(), c.ApprovalID)
-	if err != nil {
-		return checked{}, err
 	}
 	if seen, err = inspect.Look(ctx, src, key, a.now()); err != nil {
 		return checked{}, err
 	}
-	i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == now.ID })
+	i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == c.ApprovalID })
 	if i < 0 {
-		return checked{}, fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", key.ID, now.ID)
+		return checked{}, fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", key.ID, c.ApprovalID)
 	}
-	c.now, c.request = &now, &seen.Approvals[i]
+	c.request = &seen.Approvals[i]
 	return c, nil
-}
-
-func (r *checked) exitCode() int {
-	switch status := r.status(); {
-	case status == inspect.StatusDrift:
-		return exitChanged
-	case r.over():
-		return exitOver
-	case status == inspect.StatusSafe:
-		return exitOK
-	}
-	return exitCheckFailed
 }
 
 // MarshalJSON encodes the report, with the fields that the command adds.
@@ -210,9 +186,9 @@ func (r checked) MarshalJSON() ([]byte, error) {
 		NeedsAgent   map[string]string `json:"needs_agent"`
 		ExitCode     int               `json:"exit_code"`
 		Confirmation string            `json:"confirmation_id,omitempty"`
-	}{Status: r.status(), Approvable: r.request != nil && !r.over(), Explanation: r.explanation(), NeedsAgent: r.NeedsAgent, ExitCode: r.exitCode()}
-	if r.request != nil {
-		more.State, more.ExpiresAt, more.Confirmation = string(r.now.State), r.request.ExpiresAt, r.request.ConfirmationID
+	}{Status: r.status(), Explanation: r.explanation(), NeedsAgent: r.NeedsAgent, ExitCode: r.exitCode()}
+	if q := r.request; q != nil {
+		more.Approvable, more.State, more.ExpiresAt, more.Confirmation = !r.over(), q.State, q.ExpiresAt, q.ConfirmationID
 	}
 	rest, err := json.Marshal(more)
 	if err != nil {
@@ -233,7 +209,7 @@ func (r *checked) table(t *table) {
 	} else {
 		t.line("request   none: all that the session rests on is checked")
 	}
-	t.line("result    ", chip(r.status()), ": ", printable(r.explanation()))
+	t.line("result    ", chip(r.status()), ": ", cell{text: r.explanation()})
 	if len(r.Check.Entities) > 0 {
 		t.line()
 		t.entities(r.Check.Entities)
@@ -246,20 +222,5 @@ func (r *checked) table(t *table) {
 	}))
 	for _, typ := range slices.Sorted(maps.Keys(r.NeedsAgent)) {
 		t.line(cell{"? needs the agent", yellow}, ": ", cell{text: typ + ": " + r.NeedsAgent[typ]})
-	}
-}
-
-// findings prints what a check found, each with what to do.
-func (t *table) findings(list []safety.Finding) {
-	for _, f := range list {
-		look := map[string]cell{"block": {"≠ ", red}, "warn": {"~ ", yellow}}[f.Effect]
-		if look.text == "" {
-			look = cell{"! ", red}
-		}
-		look.text += f.Reason
-		t.line(look, ": ", cell{text: f.Line()})
-		if f.Remedy != "" {
-			t.line("  ", cell{f.Remedy, dim})
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -19,11 +20,11 @@ func checkedOf(t *testing.T, r safety.Report) *checked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newChecked(text, nil)
+	c, err := inspect.NewChecked(text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &c
+	return &checked{Checked: c, report: text}
 }
 
 // Whatever the state of the request, a check that is not safe never ends with 0; and one
@@ -52,7 +53,7 @@ func TestCheckEnds(t *testing.T) {
 		{safety.StatePending, inspect.StatusExecuted, exitOver, inspect.StatusExecuted},
 	} {
 		r := checkedOf(t, safety.Report{}) // which denies
-		r.now, r.request = &safety.Approval{State: test.state}, &inspect.Approval{Status: test.status, Explanation: "explained"}
+		r.request = &inspect.Approval{State: string(test.state), Status: test.status, Explanation: "explained"}
 		if code := r.exitCode(); code != test.code {
 			t.Errorf("%s, %s: ends with %d, want %d", test.state, test.status, code, test.code)
 		}
@@ -77,7 +78,7 @@ func TestCheckEnds(t *testing.T) {
 		if got.Status != test.says && test.state != safety.StatePermitted {
 			t.Errorf("%s, %s: says %s, want %s", test.state, test.status, got.Status, test.says)
 		}
-		tab := new(table)
+		tab := (&app{noColor: true, now: time.Now}).newTable()
 		if r.table(tab); strings.Contains(tab.String(), "✓ unchanged") || strings.Contains(tab.String(), "entities changed") {
 			t.Errorf("%s, %s: says that nothing changed:\n%s", test.state, test.status, tab)
 		}

@@ -8,15 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // deadLetterFlags are the flags of dead-letters.
@@ -31,33 +34,22 @@ type deadLetterFlags struct {
 }
 
 func (a *app) deadLettersCommand() *cobra.Command {
-	f := deadLetterFlags{limit: 100, width: lineWidth}
+	f := deadLetterFlags{limit: 100, width: 100}
 	c := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Look at rows that BigQuery refused, send them again or give them up",
 		Long: `dead-letters lists the rows of the journal that BigQuery refused for their content, with the
-words of the server. Such a row and its session stay in the journal, whatever retention
-says, until you decide:
+words of the server. Such a row and its session stay in the journal until you decide:
 
-  --resend   sends rows again, after you removed the reason. Letters of rows that are
-             taken are discarded. The others stay, and are printed with the new words of
-             the server. A program may stream the journal meanwhile.
-  --discard  gives rows up: they are never sent. They stay in the journal as long as
-             retention keeps their sessions.
-  --forget   gives up the dataset: its positions in the journal and its dead letters. The
-             journal no longer waits for it, so retention may remove sessions with rows
-             that were never sent. A program that streams to the dataset again begins
-             with the oldest row of the journal. The command refuses while a program
-             streams.
+  --resend   sends rows again, after you removed the reason
+  --discard  gives rows up: they are never sent
+  --forget   gives up the dataset: the journal no longer waits for it, so retention may remove sessions
+             with rows that were never sent. The command refuses while a program streams.
 
 A step that cannot be undone needs --yes.`,
-		Example: `  contextgraph dead-letters
-  contextgraph dead-letters --json --limit 1000
-  contextgraph dead-letters --show 0123456789abcdef0123456789abcdef
+		Example: `  contextgraph dead-letters --show 0123456789abcdef0123456789abcdef
   contextgraph dead-letters --resend --all
-  contextgraph dead-letters --resend --event 0123456789abcdef0123456789abcdef
-  contextgraph dead-letters --discard --event 0123456789abcdef0123456789abcdef --yes
-  contextgraph dead-letters --forget --yes`,
+  contextgraph dead-letters --discard --event 0123456789abcdef0123456789abcdef --yes`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -132,44 +124,69 @@ func (a *app) deadLetters(ctx context.Context, cfg config.Config, f deadLetterFl
 	}
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
 	o := j.Outbox(names.Destination())
-	if err := f.whole(ctx, o); err != nil {
-		return err
-	}
-	switch {
-	case f.show != "":
-		return a.showDeadLetter(ctx, o, f.show)
-	case f.resend:
-		return a.resend(ctx, cfg, j, f.events)
-	case f.discard:
-		return a.discard(ctx, j, o, f.events)
-	case f.forget:
-		return a.forget(ctx, o)
-	}
-	return a.listDeadLetters(ctx, o, f)
-}
-
-// whole puts whole event ids in the place of their beginnings. Any other text stays as it is.
-func (f *deadLetterFlags) whole(ctx context.Context, o store.Outbox) error {
-	var ids []*string
-	for i := range f.events {
-		ids = append(ids, &f.events[i])
-	}
-	if f.show != "" {
-		ids = append(ids, &f.show)
-	}
-	if len(ids) == 0 {
-		return nil
-	}
 	l, err := o.Backlog(ctx)
 	if err != nil {
 		return err
 	}
-	letters, err := o.DeadLetters(ctx, max(1, int(l.DeadLetters)))
+	if f.forget {
+		return a.forget(ctx, o, l)
+	}
+	most := max(1, int(l.DeadLetters))
+	if !f.resend && !f.discard && f.show == "" {
+		most = f.limit
+	}
+	letters, err := o.DeadLetters(ctx, most)
 	if err != nil {
 		return err
 	}
+	if err := f.whole(letters); err != nil {
+		return err
+	}
+	switch {
+	case f.show != "":
+		return a.showDeadLetter(ctx, o, letters, f.show)
+	case f.resend:
+		return a.resend(ctx, cfg, j, f.events)
+	case f.discard:
+		return a.discard(ctx, o, letters, f.events)
+	}
+	if err := a.print(letters, func(t *table) { letterTable(t, letters, f.width) }); err != nil {
+		return err
+	}
+	if len(letters) == 0 {
+		a.say("%s has no dead letters in this journal", o.Destination())
+	}
+	if more := l.DeadLetters - int64(len(letters)); more > 0 {
+		a.note("%d more are not listed; use --limit", more)
+	}
+	return nil
+}
+
+// letterTable prints letters, in lines of width characters at most.
+func letterTable(t *table, letters []store.DeadLetter, width int) {
+	if len(letters) == 0 {
+		return
+	}
+	t.color, t.width = false, width
+	t.columns("SEQ", t.zoned("TIME"), "SESSION", "TYPE", "BYTES", "CODE", "EVENT", "REASON")
+	for i, id := range shortIDs(letters, func(l *store.DeadLetter) string { return l.EventID }) {
+		l := &letters[i]
+		t.row(l.Seq, t.when(l.At), sessionID(l.Session.ID), l.EventType, l.Bytes, l.Code, id, l.Reason)
+	}
+}
+
+// whole puts whole event ids in the place of their beginnings. Any other text stays as it is.
+func (f *deadLetterFlags) whole(letters []store.DeadLetter) error {
+	ids := []*string{&f.show}
+	for i := range f.events {
+		ids = append(ids, &f.events[i])
+	}
 	for _, id := range ids {
-		switch found := inspect.Named(letters, *id, func(l store.DeadLetter) string { return l.EventID }); {
+		if *id == "" {
+			continue
+		}
+		found := inspect.Named(letters, *id, func(l store.DeadLetter) string { return l.EventID })
+		switch {
 		case len(found) == 1:
 			*id = found[0].EventID
 		case len(found) > 1 && found[0].EventID != *id:
@@ -177,6 +194,50 @@ func (f *deadLetterFlags) whole(ctx context.Context, o store.Outbox) error {
 		}
 	}
 	return nil
+}
+
+// showDeadLetter prints one row and the server's words about it.
+func (a *app) showDeadLetter(ctx context.Context, o store.Outbox, letters []store.DeadLetter, id string) error {
+	i := slices.IndexFunc(letters, func(l store.DeadLetter) bool { return l.EventID == id })
+	if i < 0 {
+		return fmt.Errorf("%s has no dead letter with the event id %q", o.Destination(), id)
+	}
+	rows, err := o.DeadRows(ctx, letters[i].Seq-1, 1, 1)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || rows[0].EventID != id {
+		return fmt.Errorf("the row %q was removed meanwhile", id)
+	}
+	return a.print(map[string]any{"dead_letter": letters[i], "row": rowJSON(&rows[0])}, nil)
+}
+
+// rowJSON is a row of agent_events, in the columns of the table and the further ones of the
+// journal.
+func rowJSON(e *record.Event) map[string]any {
+	return map[string]any{
+		"seq":            e.Seq,
+		"timestamp":      e.Time(),
+		"event_id":       e.EventID,
+		"event_type":     e.EventType,
+		"agent":          e.Agent,
+		"app_name":       e.AppName,
+		"user_id":        e.UserID,
+		"session_id":     e.SessionID,
+		"invocation_id":  e.InvocationID,
+		"run_id":         e.RunID,
+		"run_seq":        e.RunSeq,
+		"trace_id":       e.TraceID,
+		"span_id":        e.SpanID,
+		"parent_span_id": e.ParentSpanID,
+		"content":        rowfile.Document(e.Content),
+		"content_parts":  rowfile.Document(e.ContentParts),
+		"attributes":     rowfile.Document(e.Attributes),
+		"latency_ms":     rowfile.Document(e.LatencyMS),
+		"status":         e.Status,
+		"error_message":  e.ErrorMessage,
+		"is_truncated":   e.IsTruncated,
+	}
 }
 
 // resend sends the rows with the event ids again; none stands for all.
@@ -213,64 +274,33 @@ func (a *app) resend(ctx context.Context, cfg config.Config, j store.Publisher, 
 	return nil
 }
 
-// discard gives up the dead letters with the event ids; none stands for all.
-func (a *app) discard(ctx context.Context, j store.Publisher, o store.Outbox, events []string) error {
-	if len(events) > 0 {
-		n, err := o.Discard(ctx, events)
-		if err != nil {
-			return err
+// discard gives up the dead letters with the event ids; none stands for all of letters, for those that come from now on
+// were seen by nobody.
+func (a *app) discard(ctx context.Context, o store.Outbox, letters []store.DeadLetter, events []string) error {
+	ids := slices.Compact(slices.Sorted(slices.Values(events)))
+	if len(events) == 0 {
+		for _, l := range letters {
+			ids = append(ids, l.EventID)
 		}
-		fmt.Fprintf(a.stdout, "%d dead letters discarded\n", n)
-		if distinct := len(unique(events)); n < distinct {
-			return fmt.Errorf("of %d event ids %d have no dead letter", distinct, distinct-n)
-		}
-		return nil
-	}
-	// Those that come from now on were seen by nobody.
-	through, err := j.LastSeq(ctx)
-	if err != nil {
-		return err
 	}
 	total := 0
-	for {
-		page, err := o.DeadLetters(ctx, pageSize)
-		if err != nil {
-			return fmt.Errorf("after %d were discarded: %w", total, err)
-		}
-		var ids []string
-		for _, l := range page {
-			if l.Seq <= through {
-				ids = append(ids, l.EventID)
-			}
-		}
-		if len(ids) == 0 {
-			fmt.Fprintf(a.stdout, "%d dead letters discarded\n", total)
-			return nil
-		}
-		n, err := o.Discard(ctx, ids)
+	for page := range slices.Chunk(ids, pageSize) {
+		n, err := o.Discard(ctx, page)
 		if err != nil {
 			return fmt.Errorf("after %d were discarded: %w", total, err)
 		}
 		total += n
 	}
-}
-
-// unique returns the different ones of ids.
-func unique(ids []string) map[string]bool {
-	set := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		set[id] = true
+	fmt.Fprintf(a.stdout, "%d dead letters discarded\n", total)
+	if len(events) > 0 && total < len(ids) {
+		return fmt.Errorf("of %d event ids %d have no dead letter", len(ids), len(ids)-total)
 	}
-	return set
+	return nil
 }
 
 // forget gives up the destination.
-func (a *app) forget(ctx context.Context, o store.Outbox) error {
-	l, err := o.Backlog(ctx)
-	if err != nil {
-		return err
-	}
-	err = o.Forget(ctx)
+func (a *app) forget(ctx context.Context, o store.Outbox, l store.Backlog) error {
+	err := o.Forget(ctx)
 	switch {
 	case errors.Is(err, store.ErrLeased):
 		return fmt.Errorf("a program streams to it: end the program, or take the dataset out of its configuration, and wait until the lease is over: %w", err)

@@ -168,7 +168,7 @@ func TestDeadLettersList(t *testing.T) {
 	if diff := cmp.Diff(want, stdout); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	if _, stdout, _ := dead(t, nil, "--width 1"); !strings.Contains(stdout, "row say…\n") {
+	if _, stdout, _ := dead(t, nil, "--width 8"); !strings.Contains(stdout, "SEQ  TI…\n") {
 		t.Errorf("a narrow table:\n%s", stdout)
 	}
 	if _, stdout, _ := dead(t, nil, "--width 1000"); !strings.Contains(stdout, "in the end\n") {
@@ -179,11 +179,11 @@ func TestDeadLettersList(t *testing.T) {
 	if code != exitOK || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
-	var got letterJSON
+	var got store.DeadLetter
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
 	}
-	letter := letterJSON{
+	letter := store.DeadLetter{
 		Seq: 1, EventID: rowID(0), At: time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), EventType: record.UserMessageReceived,
 		Bytes: 100, Code: "FIELDS_ERROR", Reason: "row says \x1b[2J\n" + strings.Repeat("too much ", 20) + "in the end",
 	}
@@ -206,8 +206,8 @@ func TestDeadLettersShow(t *testing.T) {
 		t.Fatalf("%d: %s", code, stderr)
 	}
 	var got struct {
-		DeadLetter letterJSON     `json:"dead_letter"`
-		Row        map[string]any `json:"row"`
+		DeadLetter store.DeadLetter `json:"dead_letter"`
+		Row        map[string]any   `json:"row"`
 	}
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)

@@ -34,41 +34,54 @@ const (
 	overriders = 2
 )
 
-// decideFlags are the flags of approve and reject.
+// agentFlags say where the agent is.
+type agentFlags struct {
+	agent, check string
+	headers      []string
+}
+
+// decideFlags are the flags of approve, reject and resolve.
 type decideFlags struct {
-	agent, agentCheck string
-	headers           []string
-	yes               bool
-	d                 answer.Decision
+	agentFlags
+	yes bool
+	d   answer.Decision
 }
 
 func (a *app) approveCommand() *cobra.Command {
 	f := decideFlags{d: answer.Decision{Confirmed: true}}
 	c := &cobra.Command{
-		Use:   "approve APPROVAL",
 		Short: "Approve a request: the gate of the agent checks the world first",
 		Long: `approve sends a yes to the agent, as a message of the user of the session. The gate of the
 agent takes it or does not, and checks the world before anything runs. At a terminal, approve
 first shows what would run and what it rests on, as seen and as it is now, and asks. Without a
-terminal it needs --yes.
+terminal it needs --yes. --override takes two of the people whom guard.tools names under override.
 
-Then it prints what the record says, until the request has ended. It ends with 0 only if the
-record says that the tool ran. It ends with 3 if the world changed, with 4 if the check failed,
-with 5 if the request has ended otherwise, and with 7 if more people have to approve.
-
---override approves although a source is down, with the reason. It takes two of the people whom
-guard.tools names under override.`,
+It prints what the record says until the request has ended. It ends with 0 only if the tool ran,
+with 3 if the world changed, with 4 if the check failed, with 5 if the request has ended
+otherwise, and with 7 if more people have to approve.`,
 		Example: `  contextgraph approve e43c5bd8 --agent http://localhost:8080/api
-  contextgraph approve e43c5bd8 --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine --yes
   contextgraph approve e43c5bd8 --override "the shop confirmed by phone"`,
-		Args:              argCount(1, 1, "the id of one approval"),
-		ValidArgsFunction: a.complete(1, openChoices),
-		RunE:              func(c *cobra.Command, args []string) error { return a.decide(c.Context(), args[0], f) },
 	}
-	f.add(c)
+	a.decides(c, "approve", &f)
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	c.Flags().StringVar(&f.d.Override, "override", "", "why it shall run although a source is down")
-	agentCheckFlag(c, &f.agentCheck)
+	f.addCheck(c)
+	return c
+}
+
+func (a *app) rejectCommand() *cobra.Command {
+	var f decideFlags
+	c := &cobra.Command{
+		Short: "Reject a request, with a reason or a wish for another plan",
+		Long: `reject sends a no to the agent, as a message of the user of the session. With --reason the
+agent learns why, with --change what should be different. The tool does not run. It ends with 0
+only if the record says that the request was rejected.`,
+		Example: `  contextgraph reject e43c5bd8 --reason "not this month"
+  contextgraph reject e43c5bd8 --change "at most $30,000"`,
+	}
+	a.decides(c, "reject", &f)
+	c.Flags().StringVar(&f.d.Reason, "reason", "", "why, for the agent and for the record")
+	c.Flags().StringVar(&f.d.Change, "change", "", "what should be different, such as \"at most $30,000\"")
 	return c
 }
 
@@ -76,18 +89,13 @@ func (a *app) resolveCommand() *cobra.Command {
 	var f decideFlags
 	var happened, didNot bool
 	c := &cobra.Command{
-		Use:   "resolve APPROVAL",
 		Short: "Say how a call in doubt ended, after a look at the system that it acts on",
 		Long: `A call is in doubt if it began and its end is not on record. resolve sends the word of a person
-to the agent: the call took effect, or it did not. The history has the word, the person and how
-they know, and the model is told. Nothing runs because of it. The gate refuses whoever may not
-approve the request, and while the call still runs there.
-
-It ends with 0 only if the record says that the request was resolved so.`,
-		Example: `  contextgraph resolve e43c5bd8 --happened --because "the shop has the order"
-  contextgraph resolve e43c5bd8 --did-not --because "the shop has no such order"`,
-		Args: argCount(1, 1, "the id of one approval"),
-		RunE: func(c *cobra.Command, args []string) error {
+to the agent: the call took effect, or it did not. The history has it, and the model is told.
+Nothing runs because of it. The gate refuses whoever may not approve the request, and while the
+call still runs there. It ends with 0 only if the record says that the request was resolved so.`,
+		Example: `  contextgraph resolve e43c5bd8 --happened --because "the shop has the order"`,
+		PreRunE: func(*cobra.Command, []string) error {
 			switch {
 			case happened == didNot:
 				return usageError{errors.New("write --happened or --did-not")}
@@ -97,104 +105,85 @@ It ends with 0 only if the record says that the request was resolved so.`,
 			if f.d.Resolve = safety.CodeDidNotHappen; happened {
 				f.d.Resolve = safety.CodeHappened
 			}
-			return a.decide(c.Context(), args[0], f)
+			return nil
 		},
 	}
-	f.add(c)
+	a.decides(c, "resolve", &f)
 	c.Flags().BoolVar(&happened, "happened", false, "the call took effect")
 	c.Flags().BoolVar(&didNot, "did-not", false, "the call did not take effect")
 	c.Flags().StringVar(&f.d.Reason, "because", "", "how you know, for the record")
 	return c
 }
 
-func (a *app) rejectCommand() *cobra.Command {
-	var f decideFlags
-	c := &cobra.Command{
-		Use:   "reject APPROVAL",
-		Short: "Reject a request, with a reason or a wish for another plan",
-		Long: `reject sends a no to the agent, as a message of the user of the session. With --reason the
-agent learns why, with --change what should be different. The tool does not run.
-
-It ends with 0 only if the record says that the request was rejected.`,
-		Example: `  contextgraph reject e43c5bd8 --agent http://localhost:8080/api
-  contextgraph reject e43c5bd8 --reason "not this month"
-  contextgraph reject e43c5bd8 --change "at most $30,000"`,
-		Args:              argCount(1, 1, "the id of one approval"),
-		ValidArgsFunction: a.complete(1, openChoices),
-		RunE:              func(c *cobra.Command, args []string) error { return a.decide(c.Context(), args[0], f) },
-	}
-	f.add(c)
-	c.Flags().StringVar(&f.d.Reason, "reason", "", "why, for the agent and for the record")
-	c.Flags().StringVar(&f.d.Change, "change", "", "what should be different, such as \"at most $30,000\"")
-	return c
-}
-
-func (f *decideFlags) add(c *cobra.Command) {
+// decides makes c a command that sends an answer.
+func (a *app) decides(c *cobra.Command, name string, f *decideFlags) {
+	c.Use = name + " APPROVAL"
+	c.Args = argCount(1, 1, "the id of one approval")
+	c.RunE = func(c *cobra.Command, args []string) error { return a.decide(c.Context(), args[0], *f) }
 	c.Flags().StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api (default "+agentVariable+" of the environment)")
-	agentHeaderFlag(c, &f.headers)
+	f.addHeaders(c)
 }
 
-func agentHeaderFlag(c *cobra.Command, to *[]string) {
-	c.Flags().StringArrayVar(to, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
+func (f *agentFlags) addHeaders(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.headers, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
 }
 
-func agentCheckFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "agent-check", "", "where the program of the agent mounted Instance.CheckHandler: it checks instead")
+func (f *agentFlags) addCheck(c *cobra.Command) {
+	c.Flags().StringVar(&f.check, "agent-check", "", "where the program of the agent mounted Instance.CheckHandler: it checks instead")
 }
 
-// agentChecker returns the way to have the agent check; nil without a URL.
-func agentChecker(url string, header http.Header) (viewer.Checker, error) {
-	if url == "" {
-		return nil, nil
+// checker returns the way to have the agent check; nil without --agent-check.
+func (f *agentFlags) checker() (viewer.Checker, error) {
+	header, err := f.header()
+	if err != nil || f.check == "" {
+		return nil, err
 	}
-	c, err := answer.NewChecker(url, header, nil)
+	c, err := answer.NewChecker(f.check, header, nil)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return c, nil
 }
 
-// agentHeader reads the headers for the agent.
-func agentHeader(headers []string) (http.Header, error) {
+// header reads the headers for the agent.
+func (f *agentFlags) header() (http.Header, error) {
 	header := make(http.Header)
-	for _, h := range headers {
+	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(h, "\r\n") {
-			return nil, errors.New("--agent-header: write NAME:VALUE") // the value may be a secret
+			return nil, usageError{errors.New("--agent-header: write NAME:VALUE")} // the value may be a secret
 		}
 		header.Add(name, strings.TrimSpace(value))
 	}
 	return header, nil
 }
 
-// way returns the way to the agent.
-func (f *decideFlags) way() (*answer.Agent, error) {
-	url := cmp.Or(f.agent, os.Getenv(agentVariable))
-	if url == "" {
-		return nil, usageError{errors.New("name the agent with --agent, or with " + agentVariable + " in the environment: who asked takes the answer")}
-	}
-	header, err := agentHeader(f.headers)
+// way returns the way to the agent, and what ends it: an error says that a turn was still under way there.
+func (f *agentFlags) way(ctx context.Context) (agent *answer.Agent, end func() error, err error) {
+	header, err := f.header()
 	if err != nil {
-		return nil, usageError{err}
+		return nil, nil, err
 	}
-	agent, err := answer.NewAgent(answer.AgentConfig{URL: url, Header: header})
-	if err != nil {
-		return nil, usageError{err}
+	if agent, err = answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header}); err != nil {
+		return nil, nil, usageError{err}
 	}
-	return agent, nil
+	return agent, func() error {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
+		defer cancel()
+		return agent.Close(ending)
+	}, nil
 }
 
 // decide sends the answer to the request that id names, and prints what comes of it.
 func (a *app) decide(ctx context.Context, id string, f decideFlags) error {
-	agent, err := f.way()
+	if f.agent = cmp.Or(f.agent, os.Getenv(agentVariable)); f.agent == "" {
+		return usageError{errors.New("name the agent with --agent, or with " + agentVariable + " in the environment: who asked takes the answer")}
+	}
+	agent, end, err := f.way(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
-		defer cancel()
-		_ = agent.Close(ending) // a turn that goes on there is no fault
-	}()
+	defer func() { _ = end() }() // a turn that goes on there is no fault
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
@@ -213,11 +202,7 @@ func (a *app) decide(ctx context.Context, id string, f decideFlags) error {
 		return err
 	}
 	if f.d.Confirmed && !f.yes {
-		agent, err := f.asked()
-		if err != nil {
-			return err
-		}
-		if err := a.sure(ctx, cfg, src, &p, agent); err != nil {
+		if err := a.sure(ctx, cfg, src, &p, f.agentFlags); err != nil {
 			return err
 		}
 	}
@@ -245,28 +230,23 @@ func (f *decideFlags) refused(ctx context.Context, src opened, p *inspect.Approv
 	return errors.New(why)
 }
 
-// asked returns the way to have the agent check, nil where the command checks by itself.
-func (f *decideFlags) asked() (viewer.Checker, error) {
-	header, err := agentHeader(f.headers)
+// sure shows what an approval would let run, with the world as it is now, and asks.
+func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspect.Approval, f agentFlags) error {
+	agent, err := f.checker()
 	if err != nil {
-		return nil, usageError{err}
+		return err
 	}
-	return agentChecker(f.agentCheck, header)
-}
-
-// sure shows what an approval would let run, with the world as it is now, and asks. agent is as in [app.checkNow].
-func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspect.Approval, agent viewer.Checker) error {
 	if !a.attended() {
 		return usageError{errors.New("nobody is at a terminal to be asked: look at it with \"contextgraph check\", then add --yes")}
 	}
 	t := a.newTable()
-	(&approvalCard{t, p}).question()
+	t.request(p, false)
+	t.line()
 	result, err := a.checkNow(ctx, cfg, src, p.Session, p.ID, agent)
 	if err != nil {
-		(&approvalCard{t, p}).entities()
+		t.entities(p.Entities)
 		t.line(cell{"! the world could not be checked: ", red}, cell{text: err.Error()})
 	} else {
-		t.line()
 		result.table(t)
 	}
 	if _, err := io.WriteString(a.stdout, t.String()); err != nil {
@@ -315,13 +295,15 @@ func (a *app) send(ctx context.Context, agent *answer.Agent, src opened, p inspe
 	a.step("sent", plain, "to the agent; its gate decides")
 	tick, stop := a.ticks(followEvery)
 	defer stop()
-	f := answer.Follower{Source: src.Source, Request: p, Tick: tick, Now: a.now, Step: func(s inspect.Progress) { a.step(s.Step, chip(s.Status).style, s.Text) }}
+	step := func(s inspect.Progress) { a.step(s.Step, chip(s.Status).style, s.Text) }
+	f := answer.Follower{Source: src.Source, Request: p, Tick: tick, Now: a.now, Step: step}
 	got, err := f.Follow(ctx, turn)
 	if err != nil {
 		a.note("the answer was sent, and may still have an effect: see contextgraph approvals %s", p.ShownID())
 		return err
 	}
-	end := a.ended(&got, d)
+	name, code := ended(&got.Request, d)
+	a.step(name, chip(got.Request.Status).style, got.Request.Explanation)
 	if a.output != outputTable {
 		if err := a.print(got.Request, nil); err != nil {
 			return err
@@ -337,7 +319,15 @@ func (a *app) send(ctx context.Context, agent *answer.Agent, src opened, p inspe
 		case <-ctx.Done():
 		}
 	}
-	return end
+	switch {
+	case code == exitOK:
+		return nil
+	case code == exitError && got.Turn != nil:
+		return exit{code, got.Turn}
+	case got.Request.Status == inspect.StatusPending && len(got.Request.Answers) == 0:
+		return exit{code, errors.New("the turn of the agent ended, and no answer is on record: is this the journal of that agent?")}
+	}
+	return exit{code: code}
 }
 
 // step prints one thing that happened to a request; for programs, only its end is printed.
@@ -349,52 +339,32 @@ func (a *app) step(name string, s style, text string) {
 	}
 }
 
-// ended prints how a request stands after an answer, and returns what the command ends with.
-func (a *app) ended(got *answer.Followed, d answer.Decision) error {
-	p := &got.Request
-	name := map[inspect.Status]string{
-		inspect.StatusDrift: "blocked", inspect.StatusInDoubt: "in doubt", inspect.StatusCheckFailed: "check failed",
-	}[p.Status]
-	style := chip(p.Status).style
-	code := exitError
-	switch p.Status {
-	case inspect.StatusExecuted:
-		code = exitOver
-		if d.Confirmed || d.Resolve == safety.CodeHappened {
-			code = exitOK
-		}
-	case inspect.StatusFailed:
-		if d.Resolve == safety.CodeDidNotHappen {
-			code = exitOK
-		}
-	case inspect.StatusRejected:
-		code = exitOver
-		if !d.Confirmed && d.Resolve == "" {
-			code = exitOK
-		}
+// ended says in a word how a request stands after an answer, and which code that is.
+func ended(p *inspect.Approval, d answer.Decision) (name string, code int) {
+	wanted := inspect.StatusRejected
+	switch {
+	case d.Resolve == safety.CodeDidNotHappen:
+		wanted = inspect.StatusFailed
+	case d.Confirmed || d.Resolve == safety.CodeHappened:
+		wanted = inspect.StatusExecuted
+	}
+	name, code = strings.ReplaceAll(string(p.Status), "_", " "), exitError
+	switch n := len(p.Consents); p.Status {
+	case wanted:
+		code = exitOK
 	case inspect.StatusDrift:
-		code = exitChanged
+		name, code = "blocked", exitChanged
 	case inspect.StatusCheckFailed:
-		code = exitCheckFailed
-		if n := len(p.Consents); d.Override != "" && n > 0 {
+		if code = exitCheckFailed; d.Override != "" && n > 0 {
 			name, code = fmt.Sprintf("%d of %d people override", n, max(p.Approvers, overriders)), exitMore
 		}
-	case inspect.StatusExpired, inspect.StatusSuperseded, inspect.StatusInDoubt:
-		code = exitOver
 	case inspect.StatusPending:
-		if n := len(p.Consents); d.Confirmed && n > 0 && n < p.Approvers {
+		if d.Confirmed && n > 0 && n < p.Approvers {
 			name, code = fmt.Sprintf("%d of %d people have approved", n, p.Approvers), exitMore
 		}
+	case inspect.StatusFailed, inspect.StatusSafe:
+	default:
+		code = exitOver
 	}
-	a.step(cmp.Or(name, string(p.Status)), style, p.Explanation)
-	if code == exitOK {
-		return nil
-	}
-	if code == exitError && got.Turn != nil {
-		return exit{code, got.Turn}
-	}
-	if p.Status == inspect.StatusPending && len(p.Answers) == 0 {
-		return exit{code, errors.New("the turn of the agent ended, and no answer is on record: is this the journal of that agent?")}
-	}
-	return exit{code: code}
+	return name, code
 }

@@ -123,15 +123,6 @@ func TestDecide(t *testing.T) {
 			g.move(safety.StateExecuting, safety.StateFailed, safety.Transition{Actor: "run"})
 			row(g.t, g.j, g.a, record.ToolError, `"x":1`)
 		}, 0, exitError, []string{"failed: "}, "executed: "},
-		"drift": {"approve adk-f7 --yes", nil, func(g gate) {
-			g.move(safety.StatePending, safety.StateBlocked, safety.Transition{Actor: "eva", Set: safety.Update{Verdict: "drift"}})
-			g.answered(`"confirmed":true,"accepted":false,"reason":"drift"`)
-			row(g.t, g.j, g.a, record.WorldChangeCheck, `"stage":"answer","verdict":"drift"`)
-		}, 0, exitChanged, []string{"sent: ", "checked: Checked when it was answered: the world has changed", "blocked: The world changed"}, "executed"},
-		"check failed": {"approve e43c --yes", nil, func(g gate) {
-			g.answered(`"confirmed":true,"accepted":false,"reason":"check_failed"`)
-			row(g.t, g.j, g.a, record.WorldChangeCheck, `"stage":"answer","verdict":"check_failed"`)
-		}, 0, exitCheckFailed, []string{"check failed: The check failed", "The request stays open"}, "executed"},
 		"one of two": {"approve e43c --yes", func(a *safety.Approval) { a.Approvers = 2 }, func(g gate) {
 			g.move(safety.StatePending, safety.StateApproved, safety.Transition{Actor: "eva", Set: safety.Update{Verdict: "safe", Consent: safety.Consent{Who: "eva"}}})
 			g.answered(`"confirmed":true,"accepted":false,"reason":"more_approvers","approver":"eva","consents":["eva"],"approvers":2`)
@@ -165,14 +156,6 @@ func TestDecide(t *testing.T) {
 			g.move(safety.StateExecuting, safety.StateExecuted, safety.Transition{Actor: "run"})
 			g.answered(`"confirmed":true,"accepted":true,"approver":"tom","consents":["eva","tom"],"approvers":2`)
 		}, 0, exitOK, []string{"executed: Approved by eva and tom, checked"}, "blocked"},
-		"rejected": {`reject e43c`, nil, func(g gate) {
-			g.move(safety.StatePending, safety.StateRejected, safety.Transition{Actor: "eva", Set: safety.Update{Approver: "eva"}})
-			g.answered(`"confirmed":false,"accepted":false,"reason":"rejected","approver":"eva"`)
-		}, 0, exitOK, []string{"answered: eva said no", "rejected: "}, "executed"},
-		"changed": {"reject e43c --change less", nil, func(g gate) {
-			g.move(safety.StatePending, safety.StateRejected, safety.Transition{Actor: "eva", Set: safety.Update{Approver: "eva", Change: "less"}})
-			g.answered(`"confirmed":false,"accepted":false,"reason":"change_wanted","change":"less","approver":"eva"`)
-		}, 0, exitOK, []string{"wants another plan: less"}, "executed"},
 		"rejected too late": {"reject e43c", nil, func(g gate) {
 			g.starts()
 			g.move(safety.StateExecuting, safety.StateExecuted, safety.Transition{Actor: "run"})
@@ -338,11 +321,8 @@ func TestDecideRefuses(t *testing.T) {
 		"no agent":       {"approve e43c --yes --agent=", nil, exitUsage, "name the agent with --agent"},
 		"wrong agent":    {"approve e43c --yes --agent ftp://x", nil, exitUsage, "ftp://x"},
 		"wrong header":   {"approve e43c --yes --agent-header secret", nil, exitUsage, "write NAME:VALUE"},
-		"no terminal":    {"approve e43c", nil, exitUsage, "then add --yes"},
 		"two words":      {"reject e43c --reason a --change b", nil, exitUsage, "say either why"},
-		"rejected":       {"approve e43c --yes", moved(safety.StateRejected), exitOver, "cannot be answered any more (rejected)"},
 		"expired":        {"approve e43c --yes", moved(safety.StateExpired), exitOver, "cannot be answered any more (expired)"},
-		"blocked":        {"approve e43c --yes", moved(safety.StateBlocked), exitChanged, "cannot be answered any more (drift)"},
 		"an override":    {"reject e43c --override x", nil, exitUsage, "unknown flag: --override"},
 		"neither":        {"resolve e43c --because seen", nil, exitUsage, "write --happened or --did-not"},
 		"both":           {"resolve e43c --happened --did-not --because seen", nil, exitUsage, "write --happened or --did-not"},

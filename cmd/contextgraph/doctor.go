@@ -24,16 +24,11 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Find faults of the configuration, the journal and the connections",
 		Long: fmt.Sprintf(`doctor examines the configuration, the journal, the clock, the checkers and, if one is
-configured, the dataset in BigQuery. It changes nothing and
-runs no query. The server of a checker gets a connection and at most one HEAD request for
-its root, without the headers of the configuration. A journal larger than %d MiB is searched
-for damage only with --full, which reads all of it.
-
-Each finding has a level and, unless it is fine, a remedy. The command ends with 1 if a
-finding is an error.`, journal.CheckedBytes>>20),
-		Example: `  contextgraph doctor
-  contextgraph doctor --config agents/contextgraph.yaml --output json`,
-		Args: noArgs,
+configured, the dataset in BigQuery. It changes nothing and runs no query. The server of a checker
+gets a connection and at most one HEAD request for its root. A journal larger than %d MiB is
+searched for damage only with --full. The command ends with 1 if a finding is an error.`, journal.CheckedBytes>>20),
+		Example: `  contextgraph doctor --config agents/contextgraph.yaml --output json`,
+		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), time.Duration(timeout))
 			defer cancel()

@@ -34,19 +34,11 @@ func (a *app) extractCommand() *cobra.Command {
 		Use:   "extract",
 		Short: "Let a model find entities in rows of the dataset",
 		Long: `extract asks a model (bigquery.extract.model) for the business entities in the rows of one
-session or of a time. The model runs inside of BigQuery, with AI.GENERATE. Its entities are
-added to the dataset. Those that rules and tools found are never changed or removed.
-
-Every row is sent once. A row is sent again by the next extraction if its call failed, or if
-the answer held no list of entities. The journal of the configuration, if there is one, gets
-the entities too, for the sessions that it has.
-
-Google bills the model for every row, in addition to BigQuery. bigquery.extract.max_rows
-bounds the rows of one extraction.`,
+session or of a time, with AI.GENERATE in BigQuery, and adds them to the dataset and to the
+journal. What rules and tools found is never changed or removed. Google bills the model for every row; bigquery.extract.max_rows bounds them. A row is sent
+again only if its call failed, or if the answer held no list of entities.`,
 		Example: `  contextgraph extract --session s-123 --app shop --user alice
-  contextgraph extract --since 7d
-  contextgraph extract --since 24h --dry-run
-  contextgraph extract --since 24h --answers extract_0123456789abcdefghijklmnop_answers`,
+  contextgraph extract --since 24h --dry-run`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := a.config()
@@ -80,14 +72,14 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 	now := time.Now()
 	r := bigquery.ExtractRequest{From: f.since.before(now), To: now, Answers: f.answers, DryRun: f.dryRun}
 	if f.session.ID != "" {
-		sessions, err := (&datasetSource{dataset: d, to: now}).find(ctx, f.session, r.From)
+		sessions, err := datasetSessions(ctx, d, f.session, r.From, now)
 		switch {
 		case err != nil:
 			return err
 		case len(sessions) == 0:
 			return fmt.Errorf("the dataset has no rows of session %q within %s; look further back with --since", f.session.ID, f.since.String())
 		case len(sessions) > 1:
-			return usageError{several(f.session.ID, sessions)}
+			return several(f.session.ID, sessions)
 		}
 		r.Session = sessions[0]
 	}

@@ -36,18 +36,15 @@ func (a *app) testCommand() *cobra.Command {
 		Use:   "test FILE...",
 		Short: "Run flows against a configuration, and say what its policy would have done",
 		Long: `test runs flows: files that say what an agent reads and does, what a person answers, what changes
-in between, and how each guarded call has to end. It needs no agent and no model, and asks no source
-of the configuration: the world of the flow answers for HTTP, SQL and Go checkers. A folder stands
-for the flows in it. The configuration is that of --config, or contextgraph.yaml in the folder of the
-flow or in one above it; a flow may have its own. It ends with
+in between, and how each guarded call has to end (docs/try-your-policy.md). It needs no agent, no
+model and no source. The configuration is that of --config, or contextgraph.yaml in the folder of
+the flow or in one above it. It ends with
   0    each flow ended as it says
   1    a flow could not be run: it has a mistake
   3    a guarded tool ran, or a check was safe, where the flow says that it must not
-  4    a flow ended otherwise than it says, such as a needless no
-docs/try-your-policy.md explains flows; contextgraph init --from SESSION --flows DIR makes two.`,
+  4    a flow ended otherwise than it says, such as a needless no`,
 		Example: `  contextgraph test flows/
-  contextgraph test flows/price_rises.yaml --trace
-  contextgraph test flows/ --config new.yaml --output json`,
+  contextgraph test flows/price_rises.yaml --trace`,
 		Args: argCount(1, -1, "files of flows"),
 		RunE: func(c *cobra.Command, args []string) error { return a.test(c.Context(), args, trace) },
 	}
@@ -148,7 +145,7 @@ func configBeside(flow string) string {
 }
 
 func flowsTable(t *table, list []flowRun, trace bool) {
-	t.columns([]string{"", "FLOW", "EXPECTED", "ENDED"}, 3, 2)
+	t.columns("", "FLOW", "EXPECTED", "ENDED")
 	for _, r := range list {
 		mark := cell{"ok", green}
 		switch {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/propose"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -32,19 +36,14 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create the tables, views and the graph, or draft a configuration",
-		Long: `With --from, init drafts a configuration from the calls of a recorded session: rules for the
-entities in results and arguments, and a checker for each type. It prints YAML to be read and
-corrected. With --flows it also writes two flows into a folder, to be tried with contextgraph test.
+		Long: `init creates the parts of the dataset that are missing: the dataset, the table of events, the tables
+of the graph, the views and the property graph. Nothing is dropped or retyped, and no row is
+touched. It can be run again at any time.
 
-Without it, init creates the parts of the dataset that are missing: the dataset itself, the table of
-events, the tables of the graph, the views and the property graph. A table of events of the
-plugin for Python gets the columns that it lacks. Any other table of another form is an error.
-Nothing is dropped or retyped, and no row is touched. It can be run again at any time.`,
-		Example: `  contextgraph init
-  contextgraph init --project my-project --dataset agents --location EU
+With --from, it drafts a configuration from the calls of a recorded session instead: rules, and a
+checker for each type, as YAML to be read and corrected.`,
+		Example: `  contextgraph init --project my-project --dataset agents --location EU
   contextgraph init --dry-run            # the statements for what is missing
-  contextgraph init --dry-run --offline  # all statements, without a connection
-  contextgraph init --from s-123         # YAML, to be saved as contextgraph.yaml
   contextgraph init --from s-123 --flows flows`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -73,7 +72,6 @@ Nothing is dropped or retyped, and no row is touched. It can be run again at any
 	a.datasetFlags(c)
 	f := c.Flags()
 	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
-	_ = c.RegisterFlagCompletionFunc("from", a.complete(1, sessionChoices))
 	ownerFlags(c, &from)
 	f.StringVar(&flows, "flows", "", "with --from: write an honest flow and an attack into this folder, for contextgraph test")
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
@@ -110,41 +108,114 @@ func (a *app) runInit(ctx context.Context, cfg config.BigQuery, o bigquery.InitO
 // plan prints what init would do. Where the dataset cannot be looked at, it prints what
 // makes one from nothing, and says so.
 func (a *app) plan(ctx context.Context, cfg config.BigQuery, offline bool) error {
+	var statements []warehouse.Definition
+	var failed error
 	if !offline {
-		statements, notes, err := a.look(ctx, cfg)
-		for _, n := range notes {
-			a.note("%s", n)
-		}
-		if statements != nil {
-			if len(statements) == 0 && err == nil {
-				fmt.Fprintln(a.stdout, "-- Nothing is to be done.")
+		d, err := a.dataset(ctx, cfg)
+		if err == nil {
+			defer d.Close()
+			var notes []string
+			statements, notes, err = d.Plan(ctx)
+			for _, n := range notes {
+				a.note("%s", n)
 			}
-			a.printStatements(statements)
+		}
+		switch failed = err; {
+		case statements == nil:
+			a.note("the dataset could not be looked at, so these are the statements for a new one: %v", err)
+			failed = nil
+		case len(statements) == 0 && err == nil:
+			fmt.Fprintln(a.stdout, "-- Nothing is to be done.")
+		}
+	}
+	if statements == nil {
+		var err error
+		if statements, err = warehouse.Definitions(cfg); err != nil {
 			return err
 		}
-		a.note("the dataset could not be looked at, so these are the statements for a new one: %v", err)
 	}
-	statements, err := warehouse.Definitions(cfg)
-	if err != nil {
-		return err
-	}
-	a.printStatements(statements)
-	return nil
-}
-
-// look returns what is to be done in the dataset; nil statements when it cannot be
-// looked at.
-func (a *app) look(ctx context.Context, cfg config.BigQuery) ([]warehouse.Definition, []string, error) {
-	d, err := a.dataset(ctx, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer d.Close()
-	return d.Plan(ctx)
-}
-
-func (a *app) printStatements(statements []warehouse.Definition) {
 	for _, s := range statements {
 		a.statement(s.SQL)
 	}
+	return failed
+}
+
+// propose prints a draft of a configuration, made from the calls of a recorded session. If flows is not
+// "", it writes two flows into that folder.
+func (a *app) propose(ctx context.Context, s record.Session, flows string) error {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	src, err := a.recorded(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	seen, err := a.read(ctx, src, s)
+	if err != nil {
+		return err
+	}
+	rec, err := src.Record(ctx, seen.Session)
+	if err != nil {
+		return err
+	}
+	var guarded []string
+	for _, q := range seen.Approvals {
+		if q.Kind == "confirmation" && !slices.Contains(guarded, q.Tool) {
+			guarded = append(guarded, q.Tool)
+		}
+	}
+	draft := propose.From(rec.Rows, guarded)
+	if flows != "" {
+		if len(cfg.Extract) == 0 {
+			if cfg, err = config.Parse("the draft", draft, nil); err != nil {
+				return err
+			}
+		}
+		if err := a.writeFlows(flows, cfg, rec.Rows, guarded); err != nil {
+			return err
+		}
+	}
+	_, err = a.stdout.Write(draft)
+	return err
+}
+
+// writeFlows writes an honest flow and an attack, made from a session, into a folder. It replaces no
+// file.
+func (a *app) writeFlows(dir string, cfg config.Config, rows []record.Event, guarded []string) error {
+	x, err := setup.Extractor(cfg)
+	if err != nil {
+		return err
+	}
+	unchanged, changed, err := propose.Flows(rows, guarded, x)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	names, texts := []string{"unchanged.yaml", "changed.yaml"}, [][]byte{unchanged, changed}
+	for _, name := range names {
+		if path := filepath.Join(dir, name); exists(path) {
+			return fmt.Errorf("%s is there already: remove it, or name another folder with --flows", path)
+		}
+	}
+	for i, name := range names {
+		path := filepath.Join(dir, name)
+		if texts[i] == nil {
+			a.note("no flow %s: the guarded call names nothing that the rules read; correct the rules, then run this again", path)
+			continue
+		}
+		if err := os.WriteFile(path, texts[i], 0o644); err != nil {
+			return err
+		}
+		a.note("wrote %s; try it with contextgraph test %s", path, dir)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

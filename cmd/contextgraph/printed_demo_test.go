@@ -142,8 +142,6 @@ func TestGolden(t *testing.T) {
 	demo(t)
 	for name, args := range map[string]string{
 		"sessions":             "sessions",
-		"sessions-page":        "sessions --limit 1",
-		"sessions-drift":       "sessions --status drift",
 		"trace":                "trace sess-nike-summer",
 		"trace-turn-ascii":     "trace sess-nike-summer --turn 2 --ascii",
 		"trace-depth":          "trace sess-nike-summer --depth 3",
@@ -152,9 +150,7 @@ func TestGolden(t *testing.T) {
 		"approvals-card-utc":   "approvals e43c --utc",
 		"trace-errors":         "trace chat-1 --errors",
 		"why":                  "why sess-nike-summer",
-		"why-entity":           "why sess-nike-summer --entity yahoo",
 		"approvals":            "approvals",
-		"approvals-session":    "approvals sess-nike-summer",
 		"approvals-card":       "approvals " + nikeApproval,
 		"approvals-card-other": "approvals sess-tesla-q1 --approval 855a0b19a1c48f184c668b725e7a905d",
 	} {

@@ -1,6 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Command contextgraph shows what agents did and why, lists requests for approvals, and checks
+// whether the world has changed since. It also looks after the dataset in BigQuery. "contextgraph
+// --help" has the commands and the exit codes.
 package main
 
 import (
@@ -10,9 +13,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +28,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -60,6 +68,14 @@ func (e exit) Error() string {
 
 func (e exit) Unwrap() error { return e.err }
 
+// exitWith ends the command with a code, without a message.
+func exitWith(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return exit{code: code}
+}
+
 // usageError says that the command line is wrong.
 type usageError struct{ err error }
 
@@ -93,6 +109,15 @@ type app struct {
 	flags config.BigQuery
 }
 
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal ends what is under way in order, the second one ends the program.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], &app{stdout: os.Stdout, stderr: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
 // run runs the command line and returns the code to end with. Errors go to stderr.
 func run(ctx context.Context, args []string, a *app) int {
 	if a.terminal == nil {
@@ -121,7 +146,8 @@ func run(ctx context.Context, args []string, a *app) int {
 	var coded exit
 	isCoded := errors.As(err, &coded)
 	if !isCoded || coded.err != nil {
-		fmt.Fprintf(a.stderr, "contextgraph: %s\n", printableLines(withoutName(err)))
+		said := strings.TrimPrefix(err.Error(), "contextgraph: ") // the name of a package, and of the command too
+		fmt.Fprintf(a.stderr, "contextgraph: %s\n", printableLines(said))
 	}
 	switch {
 	case errors.As(err, new(usageError)):
@@ -136,10 +162,6 @@ func run(ctx context.Context, args []string, a *app) int {
 	}
 	return exitError
 }
-
-// withoutName returns the text of err without the name of its package, if that is the name of the
-// command too.
-func withoutName(err error) string { return strings.TrimPrefix(err.Error(), "contextgraph: ") }
 
 // defaultConfig is the file that is read when --config names none.
 const defaultConfig = "contextgraph.yaml"
@@ -167,23 +189,11 @@ The command ends with
   6    there is no such session or approval
   7    approved, and more people have to approve
   130  it was interrupted`,
-		Example: `  # The sessions of the journal here, and the steps and reasons of one.
-  contextgraph sessions
-  contextgraph trace s-123
+		Example: `  contextgraph sessions
   contextgraph why s-123
-
-  # Requests to humans that were blocked.
   contextgraph approvals --status drift,check_failed
-
-  # Answer one: the gate of the agent checks the world first.
   contextgraph approve e43c5bd8 --agent http://localhost:8080/api
-
-  # Sessions of a file of rows, as JSON.
   contextgraph sessions --from rows.ndjson --output json
-
-  # Create the dataset, its tables, views and graph, or bring them up to date; or see
-  # what that would do, without a configuration file.
-  contextgraph init --config contextgraph.yaml
   contextgraph init --dry-run --project my-project --dataset agents`,
 		Args:              noArgs,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -213,8 +223,8 @@ The command ends with
 	group("guard", "Check and guard:", a.checkCommand(), a.rulesCommand(), a.testCommand(), a.wouldHaveBlockedCommand(), a.doctorCommand())
 	group("page", "Page:", a.viewCommand(), a.serveCommand())
 	group("rows", "Rows in and out:", a.exportCommand(), a.importCommand())
-	group("bigquery", "BigQuery:", textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()), textOnly(a.verifyCommand()))
-	a.completeFlags(root)
+	group("bigquery", "BigQuery:", textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()),
+		textOnly(a.deadLettersCommand()), textOnly(a.verifyCommand()))
 	return root
 }
 
@@ -348,3 +358,65 @@ func buildVersion() string {
 	}
 	return version + " " + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
+
+// sessionFlag adds the flags that name a session; usage is that of --session.
+func sessionFlag(c *cobra.Command, s *record.Session, usage string) {
+	c.Flags().StringVar(&s.ID, "session", "", usage)
+	ownerFlags(c, s)
+}
+
+// ownerFlags adds the flags that say which session is meant where several have one id.
+func ownerFlags(c *cobra.Command, s *record.Session) {
+	c.Flags().StringVar(&s.App, "app", "", "application of the session (default the only one with such a session)")
+	c.Flags().StringVar(&s.User, "user", "", "user of the session (default the only one with such a session)")
+}
+
+// named is the session with an id, of the application and the user of s.
+func named(s record.Session, id string) record.Session {
+	s.ID = id
+	return s
+}
+
+// sinceFlag adds --since, without a bound by default.
+func sinceFlag(c *cobra.Command, since *duration, usage string) {
+	c.Flags().Var(since, "since", usage+" in this time, such as 7d or 36h")
+	c.Flags().Lookup("since").DefValue = ""
+}
+
+// meant adds to err, which says that a word is not known, the one that was probably meant.
+func meant(err error, word string, known []string) error {
+	if near := text.Nearest(word, known); near != "" {
+		err = fmt.Errorf("%w; did you mean %q?", err, near)
+	}
+	return usageError{err}
+}
+
+// duration is the value of a flag: a positive time, as the configuration file takes it too.
+type duration time.Duration
+
+// String returns the form that people write: 7d, 36h, 1h30m.
+func (d *duration) String() string { return config.FormatDuration(time.Duration(*d)) }
+
+// Set reads a duration such as 7d or 36h.
+func (d *duration) Set(s string) error {
+	v, err := config.ParseDuration(s)
+	switch {
+	case err != nil:
+		return errors.New("use a duration such as 30s, 36h or 7d")
+	case v <= 0:
+		return errors.New("it must be positive, such as 30s, 36h or 7d")
+	}
+	*d = duration(v)
+	return nil
+}
+
+// before is the time so long before now; zero, which is no bound, for zero.
+func (d duration) before(now time.Time) time.Time {
+	if d == 0 {
+		return time.Time{}
+	}
+	return now.Add(-time.Duration(d))
+}
+
+// Type names the kind of value in the help.
+func (d *duration) Type() string { return "duration" }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/doctor"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
-	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -38,24 +38,18 @@ func (a *app) rulesCommand() *cobra.Command {
 		Use:   "rules SESSION",
 		Short: "Show what each extraction rule read and found in a session",
 		Long: `rules applies the rules of the configuration (section extract) to the rows of one session. For
-each rule it prints the rows that the rule read, the entities that it found, and what it nearly
-found: how far its path matched, and what stood there instead. It changes nothing, so a rule can be
+each rule it prints what it read, found and nearly found. It changes nothing, so a rule can be
 corrected and tried again.`,
-		Example: `  contextgraph rules s-123
-  contextgraph rules s-123 --config new.yaml --output json`,
-		Args:              argCount(1, 1, "the id of one session"),
-		ValidArgsFunction: a.complete(1, sessionChoices),
-		RunE: func(c *cobra.Command, args []string) error {
-			s.ID = args[0]
-			return a.rules(c.Context(), s)
-		},
+		Example: `  contextgraph rules s-123 --config new.yaml`,
+		Args:    argCount(1, 1, "the id of one session"),
 	}
 	ownerFlags(c, &s)
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		return a.rules(ctx, src, named(s, args[0]))
+	})
 }
 
-func (a *app) rules(ctx context.Context, s record.Session) error {
+func (a *app) rules(ctx context.Context, src opened, s record.Session) error {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
@@ -64,11 +58,6 @@ func (a *app) rules(ctx context.Context, s record.Session) error {
 	if err != nil {
 		return err
 	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	if s, err = a.session(ctx, src, s); err != nil {
 		return err
 	}
@@ -80,7 +69,8 @@ func (a *app) rules(ctx context.Context, s record.Session) error {
 	list := make([]ruleFound, len(cfg.Extract))
 	for i, r := range cfg.Extract {
 		r, t := r.WithDefaults(), counts.Rule(r.Name)
-		list[i] = ruleFound{Reads: reads(r), Type: r.Type, Tally: t, Remark: remark(r, t, counts.Tools)}
+		_, why := doctor.Remark(r, t, counts.Tools)
+		list[i] = ruleFound{Reads: reads(r), Type: r.Type, Tally: t, Remark: why}
 	}
 	if len(list) == 0 {
 		a.note("%s, so there are no rules; contextgraph init --from %s proposes some", a.noRules(), s.ID)
@@ -122,40 +112,11 @@ func reads(r config.Extract) string {
 	return "arguments of " + r.Tool
 }
 
-// remark says why a rule found nothing.
-func remark(r config.Extract, t graphsync.Tally, tools []string) string {
-	switch {
-	case t.Failed > 0:
-		return fmt.Sprintf("%d of %d rows contradict it: %s", t.Failed, t.Rows, t.Nearly)
-	case t.Found > 0:
-		return ""
-	case t.Idle():
-		return t.Nearly
-	case t.Rows > 0:
-		return "the list that it reads was empty"
-	case r.Tool == "":
-		return "no row of that event is on record"
-	}
-	out := fmt.Sprintf("no call of %s with such a part is on record", r.Tool)
-	for _, tool := range tools {
-		if tool == r.Tool {
-			return out
-		}
-	}
-	if near := text.Nearest(r.Tool, tools); near != "" {
-		return out + "; did you mean " + near + "?"
-	}
-	if len(tools) > 0 {
-		out += "; tools that ran: " + strings.Join(tools, ", ")
-	}
-	return out
-}
-
 func rulesTable(t *table, list []ruleFound) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{"RULE", "READS", "TYPE", "ROWS", "FOUND"}, 1)
+	t.columns("RULE", "READS", "TYPE", "ROWS", "FOUND")
 	for _, r := range list {
 		found := cell{text: fmt.Sprint(r.Found)}
 		if r.Found == 0 {

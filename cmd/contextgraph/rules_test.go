@@ -49,9 +49,9 @@ func TestRules(t *testing.T) {
 		{"right", withRules("search", "$.items[*]", "name"), []string{
 			"found   result of search  Product  1     1", "bought  arguments of buy", "no rule and no condition reads these arguments of buy: count;",
 		}},
-		{"a misspelt tool", withRules("serch", "$.items[*]", "name"), []string{"found: no call of serch with such a part is on record; did you mean search?"}},
-		{"a misspelt list", withRules("search", "$.item[*]", "name"), []string{"found: $ is an object with items, without .item; did you mean items?"}},
-		{"a list one level too deep", withRules("search", "$.found.items[*]", "name"), []string{"found: $ is an object with items, without .found"}},
+		{"a misspelt tool", withRules("serch", "$.items[*]", "name"), []string{"found: it reads the tool \"serch\", which did not run; did you mean \"search\"?"}},
+		{"a misspelt list", withRules("search", "$.item[*]", "name"), []string{"found: it read rows and found nothing: $ is an object with items, without .item; did you mean items?"}},
+		{"a list one level too deep", withRules("search", "$.found.items[*]", "name"), []string{"found: it read rows and found nothing: $ is an object with items, without .found"}},
 		{"a misspelt value", withRules("search", "$.items[*]", "nam"), []string{"found: 1 of 1 rows contradict it:", "$ is an object with available, name, price, without .nam; did you mean name?"}},
 		{"no rules", "{}", []string{"the configuration has no section extract"}},
 	} {

@@ -51,15 +51,15 @@ func TestServeAnswersTo(t *testing.T) {
 }
 
 func TestServeHeaders(t *testing.T) {
-	f := serveFlags{decisions: true, agent: "http://localhost:8080/api", agentHeaders: []string{"Authorization: Bearer a:b", "X-Tenant:shop", "x-tenant: two"}}
-	got, err := f.check(fromJournal)
+	f := agentFlags{headers: []string{"Authorization: Bearer a:b", "X-Tenant:shop", "x-tenant: two"}}
+	got, err := f.header()
 	want := http.Header{"Authorization": {"Bearer a:b"}, "X-Tenant": {"shop", "two"}}
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
 	for _, bad := range []string{"secret", ": secret", "A: secret\r\nB: c"} {
-		f.agentHeaders = []string{bad}
-		if _, err := f.check(fromJournal); err == nil || strings.Contains(err.Error(), "secret") {
+		f.headers = []string{bad}
+		if _, err := f.header(); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

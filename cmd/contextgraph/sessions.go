@@ -29,31 +29,18 @@ func (a *app) sessionsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
 		Short: "List sessions, the one with the newest row first",
-		Long: `sessions lists the sessions of a journal, or of the source that --from names: the time of
-the last row, the user, the number of turns, the time spent waiting for humans, the status
-of the latest request to a human, and the first message of the user. The statuses are:
-
-  none          no request
-  pending       a human was asked and has not answered
-  safe          approved and unchanged; nothing has run yet
-  drift         the world changed, and the action was blocked
-  check_failed  nobody knows whether the world changed, and the action was blocked
-  rejected, expired, executed, failed
-  in_doubt      the action was started, and its end was never recorded
-
-It lists one page. The end of stderr says how to get the next one.`,
-		Example: `  contextgraph sessions
-  contextgraph sessions --app shop --user alice --since 24h
+		Long: `sessions lists sessions: the time of the last row, the user, the number of turns, the time spent
+waiting for humans, the status of the latest request to a human, and the first message. It lists
+one page; the end of stderr says how to get the next one.`,
+		Example: `  contextgraph sessions --app shop --user alice --since 24h
   contextgraph sessions --status pending,in_doubt --search campaign
   contextgraph sessions --from rows.ndjson --limit 500 --output ndjson`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.sessions(c.Context(), f) },
 	}
 	f.add(c, "sessions")
 	c.Flags().StringVar(&f.search, "search", "", "those whose id, user, application, agents or first message contain this")
 	c.Flags().StringVar(&f.after, "after", "", "go on after a page: what the command said at its end")
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, _ []string) error { return a.sessions(ctx, src, f) })
 }
 
 // add adds the flags that all lists have.
@@ -90,16 +77,11 @@ func (f *listFlags) query(now time.Time) (inspect.Query, error) {
 	return q, nil
 }
 
-func (a *app) sessions(ctx context.Context, f listFlags) error {
+func (a *app) sessions(ctx context.Context, src opened, f listFlags) error {
 	q, err := f.query(a.now())
 	if err != nil {
 		return err
 	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	page, err := src.Sessions(ctx, q)
 	if err != nil {
 		return err
@@ -124,7 +106,7 @@ func sessionsTable(t *table, list []inspect.Summary) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{t.zoned("LAST"), "SESSION", "USER", "TURNS", "WAITED", "STATUS", "TITLE"}, 6, 2)
+	t.columns(t.zoned("LAST"), "SESSION", "USER", "TURNS", "WAITED", "STATUS", "TITLE")
 	for _, s := range list {
 		t.row(t.when(s.End), sessionID(s.Session.ID), s.Session.User, s.Turns, waited(s.WaitedMS), chip(s.Status), cell{s.Title, dim})
 	}

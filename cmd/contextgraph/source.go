@@ -4,12 +4,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,20 +31,40 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+// Where --from reads sessions, beside files.
+const (
+	fromJournal = "journal"
+	fromDataset = "dataset"
+)
+
+// stdinName names the standard input.
+const stdinName = "-"
+
 // elsewhere is the advice for a source that lacks the session.
 const elsewhere = "look elsewhere with --journal or --from."
 
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
-	_ = c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{fromJournal, fromDataset}, cobra.ShellCompDirectiveDefault // and files
-	})
 	a.within = duration(ask.DefaultSince)
 	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 	for _, name := range a.datasetFlags(c) {
 		c.Flags().Lookup(name).Hidden = true // the help of each command would be about BigQuery
 	}
+}
+
+// reads makes c read sessions: run gets the source that --from names.
+func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
+	a.fromFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		src, err := a.source(c.Context())
+		if err != nil {
+			return err
+		}
+		defer src.close()
+		return run(c.Context(), src, args)
+	}
+	return c
 }
 
 // withinFlag is a flag of the commands with [app.fromFlag], and of no others.
@@ -100,7 +125,8 @@ func (o opened) Records(ctx context.Context, sessions []record.Session) iter.Seq
 	return inspect.Records(ctx, o.Source, sessions)
 }
 
-// source opens what --from names. The caller closes it.
+// source opens what --from names. The caller closes it. Entities are found by the rules of the configuration, where
+// the source does not have them.
 func (a *app) source(ctx context.Context) (opened, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
@@ -111,12 +137,30 @@ func (a *app) source(ctx context.Context) (opened, error) {
 		return a.recorded(ctx, cfg)
 	case a.journalPath != "":
 		return opened{}, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
-	case a.from == fromDataset:
-		return a.streamed(ctx)
-	case !isRowsFile(a.from):
+	case a.from != fromDataset && !isRowsFile(a.from):
 		return opened{}, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
 	}
-	return a.rowsOf(ctx, cfg, a.from)
+	x, err := setup.Extractor(cfg)
+	if err != nil {
+		return opened{}, err
+	}
+	if a.from != fromDataset {
+		read, err := a.readRows(ctx, a.from, rowfile.Options{})
+		if err != nil {
+			return opened{}, err
+		}
+		rows := inspect.NewRows("file "+filepath.Base(a.from), read.Rows, inspect.WithExtractor(x), inspect.WithClock(a.now))
+		return opened{Source: rows, close: func() {}}, nil
+	}
+	if cfg, err = a.config(); err != nil {
+		return opened{}, err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return opened{}, err
+	}
+	o := bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}
+	return opened{Source: d.Source(o), close: func() { d.Close() }}, nil
 }
 
 // isRowsFile reports whether a value of --from is meant as a file.
@@ -153,38 +197,6 @@ func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
 	}}, nil
 }
 
-// streamed connects to the dataset.
-func (a *app) streamed(ctx context.Context) (opened, error) {
-	cfg, err := a.config()
-	if err != nil {
-		return opened{}, err
-	}
-	x, err := setup.Extractor(cfg)
-	if err != nil {
-		return opened{}, err
-	}
-	d, err := a.dataset(ctx, cfg.BigQuery)
-	if err != nil {
-		return opened{}, err
-	}
-	return opened{Source: d.Source(bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}), close: func() { d.Close() }}, nil
-}
-
-// rowsOf reads a file of rows. Entities are found in them by the rules of the
-// configuration.
-func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (opened, error) {
-	x, err := setup.Extractor(cfg)
-	if err != nil {
-		return opened{}, err
-	}
-	read, err := a.readRows(ctx, name, rowfile.Options{})
-	if err != nil {
-		return opened{}, err
-	}
-	a.tell(read)
-	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x), inspect.WithClock(a.now)), close: func() {}}, nil
-}
-
 // session finds the one session that key names: its id, or the beginning of it, and application and
 // user where they are given. One that is not there ends the command with exitNotFound, and the error
 // names an id that was probably meant.
@@ -197,7 +209,7 @@ func (a *app) session(ctx context.Context, src opened, key record.Session) (reco
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return record.Session{}, usageError{several(id, found)}
+		return record.Session{}, several(id, found)
 	}
 	if key.App+key.User != "" {
 		if others, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(others) > 0 {
@@ -232,44 +244,118 @@ func several(id string, sessions []record.Session) error {
 	if sessions[0].ID == id {
 		text = fmt.Sprintf("%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
 	}
-	for i, s := range sessions {
-		switch {
-		case i == maxNamed:
-			return fmt.Errorf("%s\n  and %d more", text, len(sessions)-i)
-		case s.ID == id:
-			text += fmt.Sprintf("\n  --app %q --user %q", s.App, s.User)
-		default:
-			text += fmt.Sprintf("\n  %s of %s in %s", s.ID, s.User, s.App)
+	return tooMany(text, sessions, func(s record.Session) string {
+		if s.ID == id {
+			return fmt.Sprintf("--app %q --user %q", s.App, s.User)
 		}
-	}
-	return errors.New(text)
+		return fmt.Sprintf("%s of %s in %s", s.ID, s.User, s.App)
+	})
 }
 
-// oneApproval returns the one request of a list that an id names. The others, where something holds
-// the list, are for the error.
-func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
-	named := inspect.NamedRequests(list, id)
-	switch len(named) {
-	case 1:
-		return named[0], nil
-	case 0:
-		return inspect.Approval{}, notFound("approval", id, where, approvalIDs(list), `List them with "contextgraph approvals".`)
+// tooMany is the error for an id that names several things, with the first of them.
+func tooMany[T any](text string, things []T, say func(T) string) error {
+	for _, one := range things[:min(len(things), maxNamed)] {
+		text += "\n  " + say(one)
 	}
-	text := fmt.Sprintf("%d requests have ids that begin with %q; give more of the id:", len(named), id)
-	for i, p := range named {
-		if i == maxNamed {
-			text += fmt.Sprintf("\n  and %d more", len(named)-i)
+	if more := len(things) - maxNamed; more > 0 {
+		text += fmt.Sprintf("\n  and %d more", more)
+	}
+	return usageError{errors.New(text)}
+}
+
+// readRows reads the file of rows called name, and tells what it left out.
+func (a *app) readRows(ctx context.Context, name string, o rowfile.Options) (*rowfile.Contents, error) {
+	in, closeFile, err := a.openRows(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFile()
+	got, err := rowfile.Read(ctx, in, name, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range got.Bad {
+		a.note("left out: %v", err)
+	}
+	if n := got.Skipped - len(got.Bad); n > 0 {
+		a.note("left out: %d more lines", n)
+	}
+	if len(got.Unknown) > 0 {
+		a.note("members that are no columns were not read: %s", strings.Join(slices.Sorted(maps.Keys(got.Unknown)), ", "))
+	}
+	if got.Unnamed > 0 {
+		a.note("%s without event_id: named by what they hold, so that reading them again finds them", count(got.Unnamed, "row", "rows"))
+	}
+	return got, nil
+}
+
+func (a *app) openRows(ctx context.Context, name string) (io.Reader, func(), error) {
+	if name == stdinName {
+		// Nothing ends a read of a terminal or of a pipe, so it is left to itself.
+		in, given := io.Pipe()
+		go func() {
+			_, err := io.Copy(given, cmp.Or[io.Reader](a.stdin, os.Stdin))
+			given.CloseWithError(err)
+		}()
+		stop := context.AfterFunc(ctx, func() { given.CloseWithError(context.Cause(ctx)) })
+		return in, func() { stop(); _ = in.Close() }, nil // it always is nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close() // nothing was read
+		return nil, nil, fmt.Errorf("%s is a directory: name a file of rows in it", name)
+	}
+	return f, func() { _ = f.Close() }, nil // only read
+}
+
+// journalPath returns where the journal of the configuration is.
+func journalPath(cfg config.Config) string {
+	return cfg.Journal.WithDefaults().Path
+}
+
+// hasJournal reports whether there is a journal where the configuration says.
+func hasJournal(cfg config.Config) bool {
+	_, err := os.Stat(journalPath(cfg))
+	return err == nil
+}
+
+// openJournal opens the journal of the configuration, which must exist. instead ends the text of an
+// error. The caller closes the journal.
+func openJournal(ctx context.Context, cfg config.Config, instead string) (*journal.Journal, error) {
+	path := journalPath(cfg)
+	if err := journal.Missing(path); err != nil {
+		return nil, fmt.Errorf("%w; name it with journal.path in the configuration%s", err, instead)
+	}
+	return journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}})
+}
+
+// copyJournal copies a journal, with the rows in its log, into a new folder below that for temporary files. SQLite
+// reads no file in WAL mode on a disk that it cannot write to.
+func copyJournal(path string) (copied string, err error) {
+	dir, err := os.MkdirTemp("", "contextgraph-")
+	if err != nil {
+		return "", err
+	}
+	copied = filepath.Join(dir, filepath.Base(path))
+	for _, suffix := range []string{"", "-wal"} {
+		from, err := os.Open(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) && suffix != "" {
 			break
 		}
-		text += fmt.Sprintf("\n  %s of %s in session %s (%s)", p.ShownID(), p.Tool, p.Session.ID, p.Status)
+		if err == nil {
+			var to *os.File
+			if to, err = os.OpenFile(copied+suffix, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+				_, err = io.Copy(to, from)
+				err = errors.Join(err, to.Close())
+			}
+			_ = from.Close() // it was only read
+		}
+		if err != nil {
+			return "", errors.Join(fmt.Errorf("copy the journal: %w", err), os.RemoveAll(dir))
+		}
 	}
-	return inspect.Approval{}, usageError{errors.New(text)}
-}
-
-func approvalIDs(list []inspect.Approval) []string {
-	var ids []string
-	for _, p := range list {
-		ids = append(ids, p.ID, p.ConfirmationID)
-	}
-	return ids
+	return copied, nil
 }

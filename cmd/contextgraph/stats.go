@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/internal/doctor"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -47,18 +49,13 @@ func (a *app) statsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count rows, sessions, losses, approvals and the time spent waiting",
-		Long: `stats counts the content of a journal: rows, sessions, the sizes of its files, sessions with
-gaps, rows that a configured dataset has not taken or has refused, requests to humans by
-status, checks by verdict, and the time spent waiting for humans.
+		Long: `stats counts rows, sessions, files, gaps, what a dataset has not taken or has refused, requests by
+status, checks by verdict, and the time spent waiting for humans. What it read of a session it
+keeps as a summary, so only the first time takes long.
 
-What it read of a session it keeps in the journal as a summary. The first time it reads every
-row, a million in half a minute, and from then on only the sessions that changed.
-
-With --from dataset it asks BigQuery for the checks and the waiting times of the last 30
-days, or of --since. BigQuery bills that.`,
-		Example: `  contextgraph stats
-  contextgraph stats --app shop --since 7d --output json
-  contextgraph stats --from rows.ndjson
+With --from dataset it asks BigQuery for the checks and the waiting times of the last 30 days, or
+of --since. BigQuery bills that.`,
+		Example: `  contextgraph stats --app shop --since 7d --output json
   contextgraph stats --from dataset --since 90d`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -134,7 +131,7 @@ func (s *recordStats) table(t *table) {
 	}
 	if len(s.Approvals) > 0 {
 		t.line()
-		t.columns([]string{"REQUESTS TO HUMANS", "COUNT"})
+		t.columns("REQUESTS TO HUMANS", "COUNT")
 		for _, status := range inspect.Statuses() {
 			if n := s.Approvals[status]; n > 0 {
 				t.row(chip(status), n)
@@ -143,7 +140,7 @@ func (s *recordStats) table(t *table) {
 	}
 	if len(s.Verdicts) > 0 {
 		t.line()
-		t.columns([]string{"CHECKS", "COUNT"})
+		t.columns("CHECKS", "COUNT")
 		for _, v := range slices.Sorted(maps.Keys(s.Verdicts)) {
 			t.row(v, s.Verdicts[v])
 		}
@@ -160,5 +157,94 @@ func (s *recordStats) table(t *table) {
 		for _, gap := range one.Gaps {
 			t.line("  ", cell{text: one.Session.ID}, ": ", cell{text: gap})
 		}
+	}
+}
+
+// datasetStatsJSON has the counts of BigQuery, for programs.
+type datasetStatsJSON struct {
+	From     time.Time           `json:"from"`
+	To       time.Time           `json:"to"`
+	Verdicts []ask.DriftVerdicts `json:"verdicts"`
+	Changes  []ask.DriftChange   `json:"changes"`
+	Waiting  []waitingJSON       `json:"waiting"`
+	// Truncated says that there is more of one of the lists.
+	Truncated bool `json:"truncated"`
+}
+
+// waitingJSON is the waiting for humans in one group of requests.
+type waitingJSON struct {
+	Kind      string `json:"kind"`
+	Agent     string `json:"agent"`
+	Tool      string `json:"tool"`
+	Requests  int    `json:"requests"`
+	Unpaired  int    `json:"unpaired"`
+	Answered  int    `json:"answered"`
+	Confirmed int    `json:"confirmed"`
+	Rejected  int    `json:"rejected"`
+	Accepted  int    `json:"accepted"`
+	Average   int64  `json:"average_ms"`
+	P50       int64  `json:"p50_ms"`
+	P95       int64  `json:"p95_ms"`
+	Max       int64  `json:"max_ms"`
+}
+
+// defaultWindow is the time that BigQuery is asked about.
+const defaultWindow = duration(30 * 24 * time.Hour)
+
+func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	to := a.now().UTC()
+	w := ask.Window{App: f.app, From: cmp.Or(f.since, defaultWindow).before(to), To: to}
+	drift, err := d.DriftStatistics(ctx, w)
+	if err != nil {
+		return err
+	}
+	times, err := d.WaitingTimes(ctx, w)
+	if err != nil {
+		return err
+	}
+	s := datasetStatsJSON{
+		From: w.From, To: w.To, Verdicts: append([]ask.DriftVerdicts{}, drift.Verdicts...), Changes: append([]ask.DriftChange{}, drift.Changes...),
+		Waiting: []waitingJSON{}, Truncated: drift.Truncated || times.Truncated,
+	}
+	for _, v := range times.Groups {
+		s.Waiting = append(s.Waiting, waitingJSON{
+			v.Kind, v.Agent, v.Tool, v.Requests, v.Unpaired, v.Answered, v.Confirmed, v.Rejected, v.Accepted,
+			v.Average.Milliseconds(), v.P50.Milliseconds(), v.P95.Milliseconds(), v.Max.Milliseconds(),
+		})
+	}
+	if err := a.print(s, s.table); err != nil {
+		return err
+	}
+	if s.Truncated {
+		a.note("there is more: ask about less time with --since, or about one application with --app")
+	}
+	return nil
+}
+
+func (s *datasetStatsJSON) table(t *table) {
+	t.line(t.at(s.From), " to ", t.at(s.To))
+	t.line()
+	t.columns("DAY", "TOOL", "STAGE", "CHECKS", "SAFE", "DRIFT", "FAILED", "ENTITIES", "CHANGED")
+	for _, v := range s.Verdicts {
+		t.row(v.Day.Format(time.DateOnly), v.Tool, v.Stage, v.Checks, v.Safe, v.Drift, v.Failed, v.Entities, v.Stale)
+	}
+	t.line()
+	t.columns("CHANGED", "VALUE", "HOW", "ALERTS", "SESSIONS", "SEVERITY", t.zoned("LAST"))
+	for _, v := range s.Changes {
+		t.row(v.EntityType, v.Value, v.DriftType, v.Alerts, v.Sessions, v.Severity, t.when(v.Last))
+	}
+	t.line()
+	t.columns("KIND", "AGENT", "TOOL", "ASKED", "UNPAIRED", "ANSWERED", "APPROVED", "REJECTED", "P50", "P95", "MAX")
+	for _, v := range s.Waiting {
+		t.row(v.Kind, v.Agent, v.Tool, v.Requests, v.Unpaired, v.Answered, v.Confirmed, v.Rejected, waited(v.P50), waited(v.P95), waited(v.Max))
 	}
 }

@@ -4,14 +4,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -29,23 +31,13 @@ func (a *app) traceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace SESSION",
 		Short: "Draw a session as a tree of spans",
-		Long: `trace draws the spans of one session as a tree, turn by turn. A span is an agent, a model, a
-tool, a request to a human or a check of the world. It has a name, a duration, tokens,
-business entities, and an error if it failed. A span without an end is marked as open.
-
---turn, --errors and --depth select spans. In JSON, all else of the session stays as it is.
-NDJSON has one span a line. --args prints the arguments of calls; JSON has them in its rows.`,
-		Example: `  contextgraph trace s-123
-  contextgraph trace s-123 --turn 2 --depth 3
+		Long: `trace draws the spans of one session as a tree, turn by turn: agents, models, tools, requests to
+humans and checks, each with its duration, tokens, business entities and error. A span without an
+end is marked as open. --turn, --errors and --depth select spans; NDJSON has one span a line.`,
+		Example: `  contextgraph trace s-123 --turn 2 --depth 3
   contextgraph trace s-123 --errors --ascii
-  contextgraph trace s-123 --args
-  contextgraph trace s-123 --app shop --user alice --output json`,
-		Args:              argCount(1, 1, "the id of one session"),
-		ValidArgsFunction: a.complete(1, sessionChoices),
-		RunE: func(c *cobra.Command, args []string) error {
-			f.session.ID = args[0]
-			return a.trace(c.Context(), f)
-		},
+  contextgraph trace s-123 --args`,
+		Args: argCount(1, 1, "the id of one session"),
 	}
 	flags := c.Flags()
 	ownerFlags(c, &f.session)
@@ -54,19 +46,16 @@ NDJSON has one span a line. --args prints the arguments of calls; JSON has them 
 	flags.BoolVar(&f.errors, "errors", false, "only spans with errors and those around them")
 	flags.BoolVar(&f.args, "args", false, "with the arguments of each call of a tool, and the beginning of its result")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw without box characters")
-	a.fromFlag(c)
-	return c
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		f.session.ID = args[0]
+		return a.trace(ctx, src, f)
+	})
 }
 
-func (a *app) trace(ctx context.Context, f traceFlags) error {
+func (a *app) trace(ctx context.Context, src opened, f traceFlags) error {
 	if f.turn < 0 || f.depth < 0 {
 		return usageError{errors.New("--turn and --depth count from 1")}
 	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	s, err := a.read(ctx, src, f.session)
 	if err != nil {
 		return err
@@ -179,12 +168,7 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	if last {
 		mark, below = marks[2], "   "
 	}
-	line := append([]any{indent + mark}, t.describe(&t.Spans[i])...)
-	if t.flags.errors { // somebody wants to read them
-		out.line(line...)
-	} else {
-		out.clipped(line...)
-	}
+	out.line(append([]any{indent + mark}, t.describe(&t.Spans[i])...)...)
 	var shown []int
 	for _, c := range t.Children[i] {
 		if t.shown[c] {
@@ -193,7 +177,7 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	}
 	hidden := len(t.Children[i]) - len(shown)
 	inner := indent + below
-	if width(inner) > 3*maxIndent {
+	if utf8.RuneCountInString(inner) > 3*maxIndent {
 		inner = indent
 	}
 	if t.flags.args {
@@ -217,7 +201,7 @@ func (t *spanTree) call(out *table, s *inspect.Span, indent, bar string, more bo
 		out.line(indent+bar, cell{"←", dim}, " ", cell{text: args})
 	}
 	if result != "" && result != "{}" {
-		out.clipped(indent+bar, cell{"→", dim}, " ", cell{result, dim})
+		out.line(indent+bar, cell{"→", dim}, " ", cell{cut(result, 2*maxCell), dim})
 	}
 }
 
@@ -253,7 +237,7 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 	if name != "" {
 		line = append(line, " ", cell{name, bold})
 	}
-	line = append(line, "  ", human(time.Duration(s.DurationMS*float64(time.Millisecond))))
+	line = append(line, "  ", human(milliseconds(s.DurationMS)))
 	if s.Tokens.Total > 0 {
 		line = append(line, fmt.Sprintf("  %d tokens", s.Tokens.Total))
 	}
@@ -263,11 +247,155 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 	if s.Open {
 		line = append(line, "  ", cell{"open", yellow})
 	}
+	text := printable(s.Error)
+	if !t.flags.errors { // else somebody wants to read them
+		text = cut(text, 2*maxCell)
+	}
 	switch {
 	case s.Status == record.StatusError:
-		line = append(line, "  ", cell{strings.TrimSuffix("ERROR: "+s.Error, ": "), red})
-	case s.Error != "":
-		line = append(line, "  ", cell{s.Error, yellow})
+		line = append(line, "  ", cell{strings.TrimSuffix("ERROR: "+text, ": "), red})
+	case text != "":
+		line = append(line, "  ", cell{text, yellow})
 	}
 	return line
+}
+
+// whyFlags are the flags of why.
+type whyFlags struct {
+	session          record.Session
+	approval, entity string
+}
+
+// reasons is the why of one request, as programs read it.
+type reasons struct {
+	ApprovalID     string         `json:"approval_id"`
+	ConfirmationID string         `json:"confirmation_id"`
+	Kind           string         `json:"kind"`
+	Tool           string         `json:"tool"`
+	Agent          string         `json:"agent"`
+	Span           string         `json:"span"`
+	Status         inspect.Status `json:"status"`
+	Why            []inspect.Why  `json:"why"`
+}
+
+func (a *app) whyCommand() *cobra.Command {
+	var f whyFlags
+	c := &cobra.Command{
+		Use:   "why SESSION",
+		Short: "Show the entities behind a request, and their way to it",
+		Long: `why lists, for each request to a human in a session, the business entities that it rests on, each
+with a shortest path from the result that showed it to the request. "contains" leads from a span to
+one inside of it, "informs" from a result to the step that read it, "resumes" from a request to the
+steps after its answer.`,
+		Example: `  contextgraph why s-123 --entity budget`,
+		Args:    argCount(1, 1, "the id of one session"),
+	}
+	ownerFlags(c, &f.session)
+	c.Flags().StringVar(&f.approval, "approval", "", "one request: the id of the approval or of the confirmation")
+	c.Flags().StringVar(&f.entity, "entity", "", "entities whose type or value contains this")
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		f.session.ID = args[0]
+		return a.why(ctx, src, f)
+	})
+}
+
+func (a *app) why(ctx context.Context, src opened, f whyFlags) error {
+	s, err := a.read(ctx, src, f.session)
+	if err != nil {
+		return err
+	}
+	asked := s.Approvals
+	if f.approval != "" {
+		one, err := oneApproval(s.Approvals, f.approval, fmt.Sprintf("session %q", f.session.ID))
+		if err != nil {
+			return err
+		}
+		asked = []inspect.Approval{one}
+	}
+	list := []reasons{}
+	found := 0
+	var known []string
+	for _, q := range asked {
+		r := reasons{q.ID, q.ConfirmationID, q.Kind, q.Tool, q.Agent, q.Span, q.Status, []inspect.Why{}}
+		for _, w := range q.Why {
+			known = append(known, w.Value)
+			if contains(w.Type, f.entity) || contains(w.Value, f.entity) {
+				r.Why = append(r.Why, w)
+			}
+		}
+		found += len(r.Why)
+		list = append(list, r)
+	}
+	if f.entity != "" && found == 0 && len(asked) > 0 {
+		return notFound("entity with", f.entity, fmt.Sprintf("what session %q asked for", f.session.ID), known, fmt.Sprintf(`See what it rests on with "contextgraph why %s".`, f.session.ID))
+	}
+	if len(asked) == 0 {
+		a.note("in session %q nobody was asked for anything", f.session.ID)
+	}
+	return a.print(list, func(t *table) { whyList(t, s, list) })
+}
+
+func contains(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+func whyList(t *table, s *inspect.Session, list []reasons) {
+	spans := make(map[string]*inspect.Span, len(s.Spans))
+	for i := range s.Spans {
+		spans[s.Spans[i].Key] = &s.Spans[i]
+	}
+	for i, r := range list {
+		if i > 0 {
+			t.line()
+		}
+		t.line(cell{cmp.Or(r.Tool, r.Kind), bold}, ", asked for by ", cell{text: cmp.Or(r.Agent, "nobody that is known")}, "  ", chip(r.Status))
+		t.line("  ", cell{"approval " + cmp.Or(r.ApprovalID, r.ConfirmationID, "without an id"), dim})
+		if len(r.Why) == 0 {
+			t.line("  rests on nothing that was recorded")
+		}
+		for _, w := range r.Why {
+			t.line()
+			if w.Origin == graphsync.OriginAction.String() {
+				t.line("  ", cell{w.Type, bold}, " ", cell{text: quoted(w.Value)}, "  ", cell{text: w.Note})
+				continue
+			}
+			t.line("  ", cell{w.Type, bold}, " ", cell{text: quoted(w.Value)}, "  ", cell{distanceOf(w.Hops), dim})
+			if w.Note != "" {
+				t.line("    ", cell{text: w.Note})
+			}
+			edge := ""
+			for _, step := range w.Path {
+				t.line("    ", fmt.Sprintf("%-10s", edge), cell{text: spanName(spans[step.Span])})
+				edge = printable(step.Edge)
+			}
+			if len(w.Path) == 0 {
+				t.line("    no path leads from where it was seen to the request")
+			}
+		}
+	}
+}
+
+// distanceOf says how far from the request an entity was seen.
+func distanceOf(hops int) string {
+	if hops == 0 {
+		return "seen by the call that asks"
+	}
+	return count(hops, "step", "steps") + " before the call that asks"
+}
+
+func quoted(s string) string { return `"` + cut(printable(s), maxCell*2) + `"` }
+
+// spanName names a span in a path.
+func spanName(s *inspect.Span) string {
+	if s == nil {
+		return "a span that was not recorded"
+	}
+	text, name := kindAndName(s)
+	if name != "" {
+		text += " " + name
+	}
+	if s.Turn > 0 {
+		text += fmt.Sprintf(" (turn %d)", s.Turn)
+	}
+	return text
 }

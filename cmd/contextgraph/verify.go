@@ -38,24 +38,14 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify",
 		Short: "Try a project of BigQuery out, in a dataset that is removed afterwards",
 		Long: `verify tells whether contextgraph works in your project as it says. It creates a dataset with
-a random name, makes the tables, streams a small record to them, brings its graphs, and asks
-everything that contextgraph can ask, in SQL and in GQL. It compares every answer with that of
-the journal, and what each statement reads with its bound. Then it removes the dataset, also
-after Ctrl-C. It touches nothing else.
+a random name, streams a small record to it, asks everything that contextgraph can ask, and
+compares every answer with that of the journal. Then it removes the dataset, also after Ctrl-C. It
+touches nothing else.
 
-It says first what that costs at most, and asks. --plan prints all of it without a project,
-without credentials, and without a connection.
-
-The account needs roles/bigquery.user on the project. Checks that the edition cannot run, such as
-those of graphs, are skipped and named. A check that failed says what to do.
-
---report writes what was found as JSON. The id of the project does not stand in it, so it can be
-attached to an issue or to a release.`,
+It says first what that costs at most, and asks; --plan prints all of it without a connection. The
+account needs roles/bigquery.user on the project. The report does not have the id of the project.`,
 		Example: `  contextgraph verify --plan
-  contextgraph verify --project my-project
-  contextgraph verify --project my-project --location EU --yes --report verify.json
-  contextgraph verify --project my-project --only ask_trace
-  contextgraph verify --project my-project --keep   # leaves the dataset, to look at a failure`,
+  contextgraph verify --project my-project --location EU --yes --report verify.json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := a.flaggedConfig()
@@ -76,23 +66,9 @@ attached to an issue or to a release.`,
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")
 	flags.BoolVar(&f.keep, "keep", false, "leave the dataset, to look at a failure; its tables expire after a day")
 	flags.StringSliceVar(&f.only, "only", nil, "make these checks alone, and those that they need; may be repeated")
-	_ = c.RegisterFlagCompletionFunc("only", completeChecks)
 	flags.StringVar(&f.report, "report", "", "write what was found to this file, as JSON")
 	flags.Var(&f.timeout, "timeout", "give up after this time")
 	return c
-}
-
-// completeChecks completes the names of checks.
-func completeChecks(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	p, err := verify.NewPlan(config.BigQuery{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, c := range p.Checks {
-		names = append(names, cobra.CompletionWithDesc(c.Name, c.About))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // verifyPlan prints what verify does.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -20,8 +21,8 @@ import (
 )
 
 const (
-	// defaultTurn bounds the turn of the agent that a decision starts.
-	defaultTurn = 10 * time.Minute
+	// turnTime bounds the turn of the agent that a decision starts.
+	turnTime = 10 * time.Minute
 	// maxTurns bounds the turns that are under way at the same time.
 	maxTurns = 32
 	// maxError is how much of an error of the agent is shown, in bytes.
@@ -36,15 +37,12 @@ type AgentConfig struct {
 	Header http.Header
 	// Client is the HTTP client. Default: one without a timeout of its own and without redirects.
 	Client *http.Client
-	// Turn bounds the turn that a decision starts. Default: ten minutes.
-	Turn time.Duration
 }
 
 // Agent is an agent behind ADK's REST API. Each decision is a message of the user of the session, and
 // starts a turn of the agent. It is safe for concurrent use. Close it.
 type Agent struct {
-	cfg    AgentConfig
-	run    string
+	endpoint
 	ctx    context.Context
 	cancel context.CancelFunc
 	turns  sync.WaitGroup
@@ -57,43 +55,65 @@ type Agent struct {
 
 // NewAgent checks the settings; it does not connect.
 func NewAgent(cfg AgentConfig) (*Agent, error) {
-	u, err := parseURL(cfg.URL, "http://localhost:8080/api")
+	e, err := newEndpoint(cfg.URL, "http://localhost:8080/api", cfg.Header, cfg.Client)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Turn <= 0 {
-		cfg.Turn = defaultTurn
-	}
-	if cfg.Client == nil {
-		cfg.Client = plainClient()
-	}
-	cfg.Header = cfg.Header.Clone()
-	a := &Agent{cfg: cfg, run: u.JoinPath("run").String(), under: make(map[Decision]bool)}
+	a := &Agent{endpoint: e, under: make(map[Decision]bool)}
+	a.url = a.url.JoinPath("run")
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }
 
-// parseURL reads the URL of something of the agent; example is one that would do.
-func parseURL(text, example string) (*url.URL, error) {
+// endpoint is a place at which the agent takes JSON.
+type endpoint struct {
+	url    *url.URL
+	header http.Header
+	client *http.Client
+}
+
+// newEndpoint checks a URL; example is one that would do. Without a client it makes one that follows no redirects: they
+// would bring the headers to somebody else.
+func newEndpoint(text, example string, header http.Header, client *http.Client) (endpoint, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err == nil && u.User != nil:
-		return nil, fmt.Errorf("the URL of the agent, %q, has a password in it: send it as a header", u.Redacted())
+		return endpoint{}, fmt.Errorf("the URL of the agent, %q, has a password in it: send it as a header", u.Redacted())
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("the URL of the agent, %q: use one such as %s", text, example)
+		return endpoint{}, fmt.Errorf("the URL of the agent, %q: use one such as %s", text, example)
 	}
-	return u, nil
+	if client == nil {
+		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	return endpoint{u, header.Clone(), client}, nil
 }
 
-// plainClient returns a client that follows no redirects: they would bring the headers to somebody
-// else.
-func plainClient() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// errorText returns the text of an error of the agent that is shown.
-func errorText(text []byte) string {
-	return strings.ToValidUTF8(string(text[:min(len(text), maxError)]), "\uFFFD")
+// post sends a body, and returns the beginning of the answer when the whole of it is there. away is what an error says
+// of an agent that gives none.
+func (e *endpoint) post(ctx context.Context, body []byte, most int64, away string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(r.Header, e.header)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := e.client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("the agent at %s %s: %w", e.url, away, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if resp.StatusCode != http.StatusOK {
+		said := strings.ToValidUTF8(string(text[:min(len(text), maxError)]), "\uFFFD")
+		return nil, fmt.Errorf("the agent at %s said %s: %s", e.url, resp.Status, said)
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the answer of the agent at %s was cut off: %w", e.url, err)
+	}
+	return text, nil
 }
 
 // Close ends the turns that are under way for this process and waits for them until ctx ends. The
@@ -148,7 +168,7 @@ func (a *Agent) Send(ctx context.Context, d Decision) (<-chan error, error) {
 	case <-ctx.Done(): // it may still be sent
 	case err := <-result:
 		if dialled, is := errors.AsType[*net.OpError](err); is && dialled.Op == "dial" {
-			return nil, fmt.Errorf("nothing was sent: the agent at %s cannot be reached: %w", a.run, dialled)
+			return nil, fmt.Errorf("nothing was sent: the agent at %s cannot be reached: %w", a.url, dialled)
 		}
 		result <- err
 	}
@@ -178,30 +198,8 @@ func (a *Agent) send(body []byte, written func()) error {
 		if i.Err == nil {
 			written()
 		}
-	}}), a.cfg.Turn)
+	}}), turnTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.run, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	for k, v := range a.cfg.Header {
-		r.Header[k] = v
-	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := a.cfg.Client.Do(r)
-	if err != nil {
-		return fmt.Errorf("the agent at %s did not answer, so it is not known whether it took the answer: %w", a.run, err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the agent at %s said %s: %s", a.run, resp.Status, errorText(text))
-	}
-	if err != nil {
-		return fmt.Errorf("the answer of the agent at %s was cut off: %w", a.run, err)
-	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return fmt.Errorf("the answer of the agent at %s was cut off: %w", a.run, err)
-	}
-	return nil
+	_, err := a.post(ctx, body, maxError, "did not answer, so it is not known whether it took the answer")
+	return err
 }

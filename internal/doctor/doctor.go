@@ -11,12 +11,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+)
+
+const (
+	// tightDisk is how little room on the disk is worth a warning, and noDisk an error.
+	tightDisk = 1 << 30
+	noDisk    = 64 << 20
+	// lateRows is how long a row may wait for a destination before that is worth a warning.
+	lateRows = 15 * time.Minute
 )
 
 // Level is how bad a finding is.
@@ -75,17 +86,16 @@ func Examine(ctx context.Context, o Options) []Finding {
 	if !ok {
 		return x.found
 	}
-	last := x.journal(ctx, cfg)
+	last := x.journal(ctx, cfg.Journal.WithDefaults().Path)
 	if !last.IsZero() {
 		x.rules(ctx, cfg)
 	}
 	servers := connect(ctx, cfg.Checkers)
 	x.clocks(last, servers)
-	for _, s := range servers {
-		x.server(s)
+	x.checkers(servers, cfg.Checkers)
+	if cfg.BigQuery.Enabled() {
+		x.dataset(ctx, cfg.BigQuery)
 	}
-	x.elsewhere(cfg.Checkers)
-	x.dataset(ctx, cfg.BigQuery)
 	return x.found
 }
 
@@ -114,12 +124,89 @@ func (x *examination) config() (config.Config, bool) {
 	return cfg, true
 }
 
-// dataset looks at the dataset where one is configured.
+// journal looks at the journal, and returns the time of the newest row, zero when there is none.
+func (x *examination) journal(ctx context.Context, path string) time.Time {
+	const area = "journal"
+	defer x.disk(filepath.Dir(path))
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		x.add(area, Note, "run the agent, or name another one with --journal", "there is no journal at %s yet", path)
+		return time.Time{}
+	}
+	h, err := journal.Examine(ctx, path, x.Whole)
+	size := fmt.Sprintf("%s, with %s in its log", Bytes(h.Bytes), Bytes(h.LogBytes))
+	switch {
+	case err != nil:
+		x.add(area, Error, "name another journal with --journal, or restore this one from a copy", "%v", err)
+		return time.Time{}
+	case h.Bytes == 0:
+		x.add(area, Note, "run the agent, or name another one with --journal", "%s is empty: nothing was recorded in it yet", path)
+		return time.Time{}
+	case !h.Checked:
+		x.add(area, Note, "contextgraph doctor --full reads it whole", "%s was not searched for damage: it has %s", path, size)
+	case len(h.Damage) > 0:
+		x.add(area, Error, "stop the agents, keep a copy of the file, and restore an earlier one: what is damaged cannot be relied on",
+			"SQLite finds %s damaged: %s", path, strings.Join(h.Damage, "; "))
+	default:
+		x.ok(area, "%s is sound, %s", path, size)
+	}
+	if info != nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		x.add(area, Warning, fmt.Sprintf("chmod 600 %q", path), "others can read it (%s), and it holds full payloads", info.Mode().Perm())
+	}
+	x.ok(area, "%d sessions with %d rows", h.Sessions, h.Rows)
+	if h.LostRows > 0 {
+		x.add(area, Warning, "look for a full disk or queue in the logs of the agents; a session that lost rows approves nothing any more, start a new one",
+			"%d rows of %d sessions were lost before they were stored", h.LostRows, h.LostSessions)
+	} else {
+		x.ok(area, "no row is known to be lost")
+	}
+	for _, d := range h.Destinations {
+		x.destination(d)
+	}
+	return h.Last
+}
+
+func (x *examination) disk(dir string) {
+	const area, remedy = "journal", "make room, or bound the journal with journal.retention"
+	free, known := freeDisk(dir)
+	switch {
+	case !known:
+	case free < noDisk:
+		x.add(area, Error, remedy, "the disk has %s left: rows will be lost, and guarded tools denied", Bytes(free))
+	case free < tightDisk:
+		x.add(area, Warning, remedy, "the disk has %s left", Bytes(free))
+	default:
+		x.ok(area, "the disk has %s left", Bytes(free))
+	}
+}
+
+func (x *examination) destination(d journal.Destination) {
+	const area = "replication"
+	waited := x.Now().Sub(d.Oldest).Round(time.Second)
+	sent := "somebody sends"
+	if d.LeasedUntil.Before(x.Now()) {
+		sent = "nobody sends"
+	}
+	level, remedy := Note, ""
+	if waited > lateRows {
+		level, remedy = Warning, "start the agent that streams, and look for errors of BigQuery in its log"
+	}
+	if d.Rows == 0 {
+		x.ok(area, "%s has every row", d.Name)
+	} else {
+		x.add(area, level, remedy, "%s lacks %d rows, the oldest for %s; %s", d.Name, d.Rows, waited, sent)
+	}
+	if d.Graphs > 0 {
+		x.add(area, Note, "", "%s lacks the graphs of sessions after %d requests for approval, answers and verdicts", d.Name, d.Graphs)
+	}
+	if d.DeadLetters > 0 {
+		x.add(area, Warning, `see "contextgraph dead-letters"`, "%s refused %d rows for what they hold", d.Name, d.DeadLetters)
+	}
+}
+
+// dataset looks at the dataset.
 func (x *examination) dataset(ctx context.Context, cfg config.BigQuery) {
 	const area = "bigquery"
-	if !cfg.Enabled() {
-		return
-	}
 	d, err := x.Dataset(ctx, cfg)
 	if err != nil {
 		x.add(area, Error, "see docs/bigquery.md for credentials", "%v", err)
@@ -141,4 +228,16 @@ func (x *examination) dataset(ctx context.Context, cfg config.BigQuery) {
 	for _, n := range notes {
 		x.add(area, Note, "", "%s", n)
 	}
+}
+
+// Bytes writes a number of bytes for people.
+func Bytes(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, units := float64(n)/1024, "KMGT"
+	for f >= 1024 && len(units) > 1 {
+		f, units = f/1024, units[1:]
+	}
+	return fmt.Sprintf("%.1f %ciB", f, units[0])
 }

@@ -21,8 +21,8 @@ func at() *examination {
 
 func TestServerCertificateEnds(t *testing.T) {
 	x := at()
-	s := &server{scheme: "https", host: "ads.example.com", types: []string{"Product"}, ends: now.Add(48 * time.Hour)}
-	if x.server(s); len(x.found) != 1 || x.found[0].Level != Warning || !strings.Contains(x.found[0].Text, "its certificate ends at 2026-04-03") {
+	s := &server{root: "https://ads.example.com", types: []string{"Product"}, ends: now.Add(48 * time.Hour)}
+	if x.checkers([]*server{s}, nil); len(x.found) != 1 || x.found[0].Level != Warning || !strings.Contains(x.found[0].Text, "its certificate ends at 2026-04-03") {
 		t.Errorf("%+v", x.found)
 	}
 }

@@ -103,6 +103,15 @@ func TestExamineServers(t *testing.T) {
 	}
 }
 
+// No driver of a database is there, so the finding says who tries the query.
+func TestExamineDatabase(t *testing.T) {
+	t.Chdir(t.TempDir())
+	found := examine(t, config.Config{Checkers: []config.Checker{{Type: "Drug", SQL: &config.SQL{Database: "shop"}}}}, nil)
+	if i := slices.IndexFunc(found, func(f doctor.Finding) bool { return strings.Contains(f.Text, `the database "shop"`) }); i < 0 || !strings.Contains(found[i].Remedy, "tries the query when it starts") {
+		t.Errorf("%+v", found)
+	}
+}
+
 // What the dataset lacks is a warning, and what is not allowed an error that names the role.
 func TestExamineDataset(t *testing.T) {
 	t.Chdir(t.TempDir())

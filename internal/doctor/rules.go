@@ -30,39 +30,27 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 		return
 	}
 	of, err := tried(ctx, cfg)
-	total, tools, sessions := of.total, of.tools, of.sessions
 	switch {
 	case err != nil:
 		x.add(area, Error, "see the journal above", "the rules could not be tried on the sessions of the journal: %v", err)
 		return
-	case len(tools) == 0:
+	case len(of.tools) == 0:
 		return // nothing ran yet
 	}
-	idle := 0
-	for i, t := range total {
+	vain := false
+	for i, t := range of.total {
 		if t.Unrepeated > 0 {
 			x.add(area, Note, "register it, or write others: ignore", "rule %q: %s", t.Rule, setup.Unrepeated)
 		}
-		r := cfg.Extract[i].WithDefaults()
-		remedy := "contextgraph rules SESSION shows it for one session"
-		switch {
-		case t.Failed > 0:
-			x.add(area, Warning, remedy, "rule %q: %d of %d rows contradict it, in the newest %s: %s", t.Rule, t.Failed, t.Rows, sessions, t.Nearly)
-		case t.Idle():
-			x.add(area, Warning, remedy, "%s, in the newest %s", setup.Idle(t), sessions)
-		case t.Rows == 0 && r.Tool != "":
-			if x.absent(area, fmt.Sprintf("rule %q reads", t.Rule), r.Tool, tools, sessions) {
-				break
-			}
-			continue
-		default:
-			continue
+		if level, why := Remark(cfg.Extract[i].WithDefaults(), t, of.tools); level != OK {
+			vain = vain || level == Warning
+			x.add(area, level, "contextgraph rules SESSION shows it for one session", "rule %q: %s, in the newest %s", t.Rule, why, of.sessions)
 		}
-		idle++
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Guard.Tools)) {
-		if !slices.ContainsFunc(tools, func(tool string) bool { return name == tool || text.MatchName(name, tool) }) {
-			x.absent(area, "guard.tools names", name, tools, sessions)
+		if !slices.ContainsFunc(of.tools, func(tool string) bool { return name == tool || text.MatchName(name, tool) }) {
+			level, which := absent(name, of.tools)
+			x.add(area, level, which, "guard.tools names the tool %q, which did not run in the newest %s", name, of.sessions)
 		}
 	}
 	for _, tool := range slices.Sorted(maps.Keys(of.notChecked)) {
@@ -71,24 +59,41 @@ func (x *examination) rules(ctx context.Context, cfg config.Config) {
 	}
 	if len(of.bare) > 0 {
 		x.add(area, Note, "wrap those with Protect that read any; the log of the program names all such tools when it starts",
-			"in the newest %s, approvals were asked without Protect around the tool, so what the call reads of the state and of artifacts is not compared: %s", sessions, strings.Join(of.bare, ", "))
+			"in the newest %s, approvals were asked without Protect around the tool, so what the call reads of the state and of artifacts is not compared: %s",
+			of.sessions, strings.Join(of.bare, ", "))
 	}
-	if idle == 0 {
-		x.ok(area, "no rule read rows in vain, in the newest %s", sessions)
+	if !vain {
+		x.ok(area, "no rule read rows in vain, in the newest %s", of.sessions)
 	}
 }
 
-// absent names a tool that did not run. It is a warning, and true, if another one is near it.
-func (x *examination) absent(area, what, name string, tools []string, sessions string) bool {
-	if slices.Contains(tools, name) {
-		return false
+// Remark says why a rule found nothing, and how bad that is: [OK] if it found something or had nothing to find. tools
+// are those that ran.
+func Remark(r config.Extract, t graphsync.Tally, tools []string) (level Level, why string) {
+	switch {
+	case t.Failed > 0:
+		return Warning, fmt.Sprintf("%d of %d rows contradict it: %s", t.Failed, t.Rows, t.Nearly)
+	case t.Idle():
+		return Warning, "it read rows and found nothing: " + t.Nearly
+	case t.Found > 0:
+		return OK, ""
+	case t.Rows > 0:
+		return OK, "the list that it reads was empty"
+	case r.Tool == "":
+		return OK, "no row of that event is on record"
+	case slices.Contains(tools, r.Tool):
+		return OK, fmt.Sprintf("no call of %s with such a part is on record", r.Tool)
 	}
+	level, which := absent(r.Tool, tools)
+	return level, fmt.Sprintf("it reads the tool %q, which did not run; %s", r.Tool, which)
+}
+
+// absent says which tool was probably meant by one that did not run. Only then it is a warning.
+func absent(name string, tools []string) (level Level, which string) {
 	if near := text.Nearest(name, tools); near != "" {
-		x.add(area, Warning, fmt.Sprintf("did you mean %q?", near), "%s the tool %q, which did not run in the newest %s", what, name, sessions)
-		return true
+		return Warning, fmt.Sprintf("did you mean %q?", near)
 	}
-	x.add(area, Note, "tools that ran: "+strings.Join(tools, ", "), "%s the tool %q, which did not run in the newest %s", what, name, sessions)
-	return false
+	return Note, "tools that ran: " + strings.Join(tools, ", ")
 }
 
 // trial is what the newest sessions show of a configuration.
@@ -116,35 +121,33 @@ func tried(ctx context.Context, cfg config.Config) (t trial, err error) {
 	if err != nil {
 		return t, err
 	}
-	known, last := make(map[string]bool), make(map[string]safety.Approval)
-	covered := setup.Covered(cfg)
-	if cfg.Guard.Mode == config.ModeObserve {
-		covered = nil
+	last := make(map[string]safety.Approval)
+	var covered []string
+	if cfg.Guard.Mode != config.ModeObserve {
+		covered = setup.Covered(cfg)
 	}
-	total := make([]graphsync.Tally, len(cfg.Extract))
-	t.notChecked = make(map[string][]string)
-	for _, s := range list {
+	t = trial{total: make([]graphsync.Tally, len(cfg.Extract)), notChecked: make(map[string][]string), sessions: "session"}
+	if len(list) != 1 {
+		t.sessions = fmt.Sprintf("%d sessions", len(list))
+	}
+	for _, s := range slices.Backward(list) {
 		rows, err := store.Events(ctx, j, s.Session)
 		if err != nil {
 			return t, err
 		}
-		for tool, arguments := range graphsync.NotChecked(rows) {
-			if t.notChecked[tool] == nil {
-				t.notChecked[tool] = arguments
-			}
-		}
+		maps.Copy(t.notChecked, graphsync.NotChecked(rows))
 		counts := graphsync.Fold(extractor, rows).Counts()
+		t.tools = append(t.tools, counts.Tools...)
 		for i, r := range cfg.Extract {
-			one := counts.Rule(r.Name)
-			total[i].Rule = one.Rule
-			total[i].Rows, total[i].Found, total[i].Failed = total[i].Rows+one.Rows, total[i].Found+one.Found, total[i].Failed+one.Failed
-			total[i].Unrepeated += one.Unrepeated
+			one, sum := counts.Rule(r.Name), &t.total[i]
+			sum.Rule = r.Name
+			sum.Rows += one.Rows
+			sum.Found += one.Found
+			sum.Failed += one.Failed
+			sum.Unrepeated += one.Unrepeated
 			if one.Nearly != "" {
-				total[i].Nearly = one.Nearly
+				sum.Nearly = one.Nearly
 			}
-		}
-		for _, tool := range counts.Tools {
-			known[tool] = true
 		}
 		approvals, err := j.Ledger().List(ctx, safety.Query{Session: s.Session})
 		if err != nil {
@@ -157,16 +160,12 @@ func tried(ctx context.Context, cfg config.Config) (t trial, err error) {
 			}
 		}
 	}
-	for tool, a := range last {
-		if !a.Surroundings.Watched {
+	for _, tool := range slices.Sorted(maps.Keys(last)) {
+		if !last[tool].Surroundings.Watched {
 			t.bare = append(t.bare, tool)
 		}
 	}
-	slices.Sort(t.bare)
-	t.sessions = "session"
-	if len(list) != 1 {
-		t.sessions = fmt.Sprintf("%d sessions", len(list))
-	}
-	t.total, t.tools = total, slices.Sorted(maps.Keys(known))
+	slices.Sort(t.tools)
+	t.tools = slices.Compact(t.tools)
 	return t, nil
 }

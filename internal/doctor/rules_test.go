@@ -27,7 +27,7 @@ func TestExamineRules(t *testing.T) {
 	}{
 		{"right", func(*config.Extract, *config.Guard) {}, doctor.OK, []string{"no rule read rows in vain"}},
 		{"what is not checked", func(*config.Extract, *config.Guard) {}, doctor.Note, []string{"no rule and no condition reads these arguments of buy: count"}},
-		{"a misspelt tool", func(r *config.Extract, _ *config.Guard) { r.Tool = "serch" }, doctor.Warning, []string{`rule "found" reads the tool "serch"`, "did not run"}},
+		{"a misspelt tool", func(r *config.Extract, _ *config.Guard) { r.Tool = "serch" }, doctor.Warning, []string{`rule "found": it reads the tool "serch"`, "did not run", `did you mean "search"?`}},
 		{"an unknown tool", func(r *config.Extract, _ *config.Guard) { r.Tool = "list_products" }, doctor.Note, []string{`"list_products"`}},
 		{"a misspelt path", func(r *config.Extract, _ *config.Guard) { r.Each = "$.itms[*]" }, doctor.Warning, []string{"found nothing", "did you mean items?"}},
 		{"a misspelt value", func(r *config.Extract, _ *config.Guard) { r.Value = "$.nmae" }, doctor.Warning, []string{"1 of 1 rows contradict it"}},

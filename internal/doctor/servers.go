@@ -5,10 +5,8 @@ package doctor
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"regexp"
 	"strings"
@@ -23,17 +21,18 @@ const (
 	// apart is how far our clock and another one may be from each other: answers that are
 	// younger than the check are refused.
 	apart = 5 * time.Second
+	// aheadOfUs is how far the clock of those who record may be ahead.
+	aheadOfUs = time.Minute
 	// soon is when the end of a certificate is worth a warning.
 	soon = 14 * 24 * time.Hour
+	// connectTimeout bounds each connection to a server.
+	connectTimeout = 5 * time.Second
 )
-
-// connectTimeout bounds each connection to a server.
-const connectTimeout = 5 * time.Second
 
 // server is one that checkers ask.
 type server struct {
-	scheme, host string
-	types        []string
+	root  string // such as https://ads.example.com
+	types []string
 
 	err error
 	// ends is the end of its certificate. date is the time by its clock, read the time at which it
@@ -47,7 +46,7 @@ var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 // connect connects to the servers of all checkers over HTTP, each once.
 func connect(ctx context.Context, checkers []config.Checker) []*server {
 	var servers []*server
-	byName := make(map[string]*server)
+	byRoot := make(map[string]*server)
 	for _, c := range checkers {
 		if c.HTTP == nil {
 			continue
@@ -56,12 +55,12 @@ func connect(ctx context.Context, checkers []config.Checker) []*server {
 		if err != nil {
 			continue // the configuration was checked
 		}
-		key := u.Scheme + "://" + u.Host
-		if byName[key] == nil {
-			byName[key] = &server{scheme: strings.ToLower(u.Scheme), host: u.Host}
-			servers = append(servers, byName[key])
+		root := strings.ToLower(u.Scheme) + "://" + u.Host
+		if byRoot[root] == nil {
+			byRoot[root] = &server{root: root}
+			servers = append(servers, byRoot[root])
 		}
-		byName[key].types = append(byName[key].types, c.Type)
+		byRoot[root].types = append(byRoot[root].types, c.Type)
 	}
 	var connecting sync.WaitGroup
 	for _, s := range servers {
@@ -77,68 +76,51 @@ func connect(ctx context.Context, checkers []config.Checker) []*server {
 func (s *server) connect(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	host, port, err := net.SplitHostPort(s.host)
-	if err != nil {
-		host, port = strings.Trim(s.host, "[]"), map[string]string{"http": "80", "https": "443"}[s.scheme]
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	connected := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+	r, err := http.NewRequestWithContext(ctx, http.MethodHead, s.root+"/", nil)
 	if err != nil {
 		s.err = err
 		return
 	}
-	defer conn.Close()
-	if s.scheme == "https" {
-		secure := tls.Client(conn, &tls.Config{ServerName: host})
-		if s.err = secure.HandshakeContext(ctx); s.err != nil {
-			return
-		}
-		s.ends = secure.ConnectionState().PeerCertificates[0].NotAfter
-		conn = secure
-	}
-	used := false
-	transport := &http.Transport{DisableKeepAlives: true}
-	take := func(context.Context, string, string) (net.Conn, error) {
-		if used {
-			return nil, errors.New("one connection is enough")
-		}
-		used = true
-		return conn, nil
-	}
-	transport.DialContext, transport.DialTLSContext = take, take
-	defer transport.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(ctx, http.MethodHead, s.scheme+"://"+s.host+"/", nil)
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r) // which follows no redirect
 	if err != nil {
-		return
-	}
-	answer, err := transport.RoundTrip(r)
-	if err != nil {
+		if !connected {
+			s.err = err
+		}
 		return
 	}
 	answer.Body.Close()
+	if answer.TLS != nil {
+		s.ends = answer.TLS.PeerCertificates[0].NotAfter
+	}
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		s.date, s.read = date, time.Now()
 	}
 }
 
-// server says how it stands with one server.
-func (x *examination) server(s *server) {
+// checkers says how it stands with the servers, and which checkers only the process of the agent can ask.
+func (x *examination) checkers(servers []*server, checkers []config.Checker) {
 	const area = "checkers"
-	name := s.scheme + "://" + s.host + " (" + strings.Join(s.types, ", ") + ")"
-	switch {
-	case s.err != nil:
-		x.add(area, Error, "start it, or correct the URL: until it answers, every approval that rests on these types fails its check", "%s cannot be reached: %v", name, s.err)
-	case !s.ends.IsZero() && s.ends.Sub(x.Now()) < soon:
-		x.add(area, Warning, "renew the certificate", "%s is there, and its certificate ends at %s", name, s.ends.UTC().Format(time.RFC3339))
-	default:
-		x.ok(area, "%s is there", name)
+	for _, s := range servers {
+		name := s.root + " (" + strings.Join(s.types, ", ") + ")"
+		switch {
+		case s.err != nil:
+			x.add(area, Error, "start it, or correct the URL: until it answers, every approval that rests on these types fails its check",
+				"%s cannot be reached: %v", name, s.err)
+		case !s.ends.IsZero() && s.ends.Sub(x.Now()) < soon:
+			x.add(area, Warning, "renew the certificate", "%s is there, and its certificate ends at %s", name, s.ends.UTC().Format(time.RFC3339))
+		default:
+			x.ok(area, "%s is there", name)
+		}
 	}
-}
-
-// elsewhere names the checkers that only the process of the agent can ask.
-func (x *examination) elsewhere(checkers []config.Checker) {
 	for _, c := range checkers {
+		remedy := "look at the log of the agent, and call Instance.Check there"
+		if c.SQL != nil {
+			remedy = "this command has no driver for it; the program tries the query when it starts, and its log says what the database does not take"
+		}
 		if why := setup.NeedsAgent(c); why != "" {
-			x.add("checkers", Note, "look at the log of the agent, and call Instance.Check there", "only the process of the agent can check %s: %s", c.Type, why)
+			x.add(area, Note, remedy, "only the process of the agent can check %s: %s", c.Type, why)
 		}
 	}
 }
@@ -156,15 +138,14 @@ func (x *examination) clocks(last time.Time, servers []*server) {
 		x.ok(area, "the newest row is of %s, %s ago", last.UTC().Format(time.RFC3339), now.Sub(last).Round(time.Second))
 	}
 	for _, s := range servers {
-		if s.date.IsZero() {
-			continue
-		}
-		// The header has whole seconds.
-		off := s.read.Sub(s.date).Round(time.Second)
-		if off.Abs() > apart {
-			x.add(area, Warning, remedy, "%s is %s away from this clock", s.host, off.Abs())
-		} else {
-			x.ok(area, "%s has the time of this clock", s.host)
+		_, host, _ := strings.Cut(s.root, "://")
+		off := s.read.Sub(s.date).Round(time.Second) // the header has whole seconds
+		switch {
+		case s.date.IsZero():
+		case off.Abs() > apart:
+			x.add(area, Warning, remedy, "%s is %s away from this clock", host, off.Abs())
+		default:
+			x.ok(area, "%s has the time of this clock", host)
 		}
 	}
 }

@@ -20,11 +20,21 @@ import (
 
 // flow is a flow of package flowtest, with the keys that a draft has.
 type flow struct {
-	About  string         `yaml:"about"`
-	World  map[string]any `yaml:"world"`
-	Tools  map[string]any `yaml:"tools"`
-	Steps  []any          `yaml:"steps"`
-	Expect string         `yaml:"expect"`
+	About  string           `yaml:"about"`
+	World  world            `yaml:"world"`
+	Tools  map[string]*tool `yaml:"tools"`
+	Steps  []any            `yaml:"steps"`
+	Expect string           `yaml:"expect"`
+}
+
+// world has the attributes of things, by type and value.
+type world map[string]map[string]map[string]any
+
+// tool is a tool as a table of what it answered, with the entities that it declared.
+type tool struct {
+	Result   map[string]string `yaml:"result,omitempty"`
+	Cases    []map[string]any  `yaml:"cases,omitempty"`
+	Declares []map[string]any  `yaml:"declares,omitempty"`
 }
 
 type turn struct {
@@ -63,128 +73,83 @@ func Flows(rows []record.Event, guarded []string, x *graphsync.Extractor) (uncha
 }
 
 // worldOf returns what the session saw last of each thing: the answers of its sources.
-func worldOf(found []entity.Entity) map[string]any {
-	w := make(map[string]any)
+func worldOf(found []entity.Entity) world {
+	w := make(world)
 	for _, e := range found {
-		things, _ := w[e.Type].(map[string]any)
-		if things == nil {
-			things = make(map[string]any)
-			w[e.Type] = things
+		if w[e.Type] == nil {
+			w[e.Type] = make(map[string]map[string]any)
 		}
-		thing, _ := things[e.Value].(map[string]any)
-		if thing == nil {
-			thing = make(map[string]any)
-			things[e.Value] = thing
+		if w[e.Type][e.Value] == nil {
+			w[e.Type][e.Value] = make(map[string]any)
 		}
-		for name, v := range e.Attributes {
-			thing[name] = written(v)
-		}
+		maps.Copy(w[e.Type][e.Value], written(e))
 	}
 	return w
 }
 
-// written returns a value as a flow writes it.
-func written(v entity.Value) any {
-	switch v.Kind() {
-	case entity.KindBool:
-		return v.String() == "true"
-	case entity.KindNumber:
-		return yamlNumber(json.Number(v.String()))
-	case entity.KindSet:
-		list, _ := v.AsSet()
-		return numbered(list)
+// written returns the attributes of a thing as a flow writes them.
+func written(e entity.Entity) map[string]any {
+	out := make(map[string]any)
+	for name, v := range e.Attributes {
+		switch v.Kind() {
+		case entity.KindBool:
+			out[name] = v.String() == "true"
+		case entity.KindNumber:
+			out[name] = plainly(json.Number(v.String()))
+		case entity.KindSet:
+			list, _ := v.AsSet()
+			out[name] = plainly(list)
+		default:
+			out[name] = v.String()
+		}
 	}
-	return v.String()
+	return out
 }
 
-func yamlNumber(n json.Number) any {
-	if i, err := n.Int64(); err == nil {
-		return i
-	}
-	if f, err := n.Float64(); err == nil {
-		return f
-	}
-	return n.String()
+// plainly returns decoded JSON with its numbers as YAML has them. JSON is YAML.
+func plainly(v any) (out any) {
+	text, _ := json.Marshal(v)
+	_ = yaml.Unmarshal(text, &out) // nil for what no YAML can hold
+	return out
 }
 
-// toolsOf returns the tools as tables of what they answered, with the entities that they declared.
-func toolsOf(calls []call, guarded []string, rows []record.Event, found []entity.Entity) map[string]any {
-	tools := make(map[string]any)
+// toolsOf returns the tools of the calls.
+func toolsOf(calls []call, guarded []string, rows []record.Event, found []entity.Entity) map[string]*tool {
+	tools, called := make(map[string]*tool), make(map[string]string)
 	for _, c := range calls {
-		if slices.Contains(guarded, c.tool) {
-			tools[c.tool] = map[string]any{"result": map[string]any{"status": "done"}}
-			continue
+		if c.row < len(rows) {
+			called[rows[c.row].SpanID] = c.tool
 		}
-		t, _ := tools[c.tool].(map[string]any)
-		if t == nil {
-			t = make(map[string]any)
-			tools[c.tool] = t
+		if tools[c.tool] == nil {
+			tools[c.tool] = new(tool)
 		}
-		cases, _ := t["cases"].([]any)
-		t["cases"] = append(cases, map[string]any{"args": numbered(c.args), "result": numbered(c.result)})
+		if t := tools[c.tool]; slices.Contains(guarded, c.tool) {
+			t.Result = map[string]string{"status": "done"}
+		} else {
+			t.Cases = append(t.Cases, map[string]any{"args": plainly(c.args), "result": plainly(c.result)})
+		}
 	}
 	for _, e := range found {
 		at := slices.IndexFunc(rows, func(r record.Event) bool { return r.EventID == e.EventID })
 		if e.Source != entity.SourceDeclared || at < 0 {
 			continue
 		}
-		t, _ := tools[toolOf(rows, at)].(map[string]any)
-		if t == nil {
-			continue
+		if t := tools[called[rows[at].SpanID]]; t != nil {
+			t.Declares = append(t.Declares, map[string]any{"type": e.Type, "value": e.Value, "attributes": written(e)})
 		}
-		attributes := make(map[string]any)
-		for name, v := range e.Attributes {
-			attributes[name] = written(v)
-		}
-		declares, _ := t["declares"].([]any)
-		t["declares"] = append(declares, map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes})
 	}
 	return tools
 }
 
-// toolOf returns the tool in the call of which a row was written.
-func toolOf(rows []record.Event, at int) string {
-	for _, r := range rows {
-		var content struct {
-			Tool string `json:"tool"`
-		}
-		if r.EventType == record.ToolStarting && r.SpanID == rows[at].SpanID && json.Unmarshal(r.Content, &content) == nil {
-			return content.Tool
-		}
-	}
-	return ""
-}
-
 func movesOf(calls []call) (moves []map[string]any) {
 	for _, c := range calls {
-		args := numbered(c.args)
+		args := plainly(c.args)
 		if args == nil {
 			args = map[string]any{}
 		}
 		moves = append(moves, map[string]any{c.tool: args})
 	}
 	return moves
-}
-
-// numbered returns decoded JSON with numbers as YAML writes them.
-func numbered(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return yamlNumber(v)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[key] = numbered(value)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, value := range v {
-			out[i] = numbered(value)
-		}
-		return out
-	}
-	return v
 }
 
 // changeOf returns a change of the world by which a thing that the call names changes, and says it.

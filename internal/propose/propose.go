@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -21,20 +22,41 @@ import (
 
 // attribute is a member of an object that becomes an attribute.
 type attribute struct {
-	name, path, currency string
-	kind                 entity.Kind
-	// optional: some objects lack it. echo: the arguments of the call have it too. moves: its name says
-	// that it changes by itself.
-	optional, echo, moves bool
+	Path     string `yaml:"path"`
+	Type     string `yaml:"type,omitempty"` // "" for a text
+	Currency string `yaml:"currency,omitempty"`
+	Optional bool   `yaml:"optional,omitempty"` // some objects lack it
+	LookedUp bool   `yaml:"looked_up,omitempty"`
+
+	kind entity.Kind
+	// echo: the arguments of the call have it too. moves: its name says that it changes by itself.
+	echo, moves bool
 }
+
+func attributeOf(member string, kind entity.Kind, currency string) attribute {
+	a := attribute{Path: "$" + step(member), kind: kind, Currency: currency}
+	if kind != entity.KindText {
+		a.Type = kind.String()
+	}
+	return a
+}
+
+// inAction is what a rule over the arguments of a call says.
+const inAction = "action"
 
 // rule is a rule of the draft.
 type rule struct {
-	name, tool, each, typ, value string
-	kind                         entity.Kind // of the value
-	currency, artifact           string
-	action, alternatives         bool
-	attributes                   []attribute
+	Name         string               `yaml:"name"`
+	Tool         string               `yaml:"tool"`
+	In           string               `yaml:"in,omitempty"`
+	Each         string               `yaml:"each,omitempty"`
+	Type         string               `yaml:"type"`
+	Value        string               `yaml:"value"`
+	ValueType    string               `yaml:"value_type,omitempty"`
+	Currency     string               `yaml:"currency,omitempty"`
+	Alternatives bool                 `yaml:"alternatives,omitempty"`
+	Attributes   map[string]attribute `yaml:"attributes,omitempty"`
+	ArtifactURI  string               `yaml:"artifact_uri,omitempty"`
 }
 
 // call is one recorded call of a tool.
@@ -85,8 +107,8 @@ func From(rows []record.Event, guarded []string) []byte {
 	}
 	for i := range d.rules {
 		r := &d.rules[i]
-		r.alternatives = !r.action && strings.HasSuffix(r.each, "[*]") &&
-			slices.ContainsFunc(d.rules, func(o rule) bool { return o.action && o.typ == r.typ })
+		chosen := slices.ContainsFunc(d.rules, func(o rule) bool { return o.In == inAction && o.Type == r.Type })
+		r.Alternatives = r.In == "" && strings.HasSuffix(r.Each, "[*]") && chosen
 	}
 	return d.yaml()
 }
@@ -204,84 +226,71 @@ func (d *draft) rule(c call, each, typ, member string, objects, around []map[str
 			return
 		}
 	}
-	r := rule{tool: c.tool, each: each, typ: typ, value: "$" + step(member)}
-	r.kind, r.currency = kindOf(member, objects, around)
+	r := rule{Tool: c.tool, Each: strings.TrimSuffix(each, "$"), Type: typ, Value: "$" + step(member), Attributes: make(map[string]attribute)}
+	if kind, currency := kindOf(member, objects, around); kind == entity.KindMoney {
+		r.ValueType, r.Currency = kind.String(), currency
+	}
 	said := scalars(nil, c.args)
 	for _, key := range members(objects) {
-		if key == member || key == "currency" {
+		kind, currency := kindOf(key, objects, around)
+		a := attributeOf(key, kind, currency)
+		switch {
+		case key == member || key == "currency" || kind == entity.KindNone:
+			continue
+		case strings.HasSuffix(key, "_uri") && r.ArtifactURI == "" && kind == entity.KindText:
+			r.ArtifactURI = a.Path
 			continue
 		}
-		a := attribute{name: key, path: "$" + step(key), moves: moving.MatchString(key)}
-		if a.kind, a.currency = kindOf(key, objects, around); a.kind == entity.KindNone {
-			continue
-		}
+		a.moves = moving.MatchString(key)
 		for _, o := range objects {
 			v, ok := o[key]
-			a.optional = a.optional || !ok || v == nil
-			a.echo = a.echo || a.kind != entity.KindBool && slices.ContainsFunc(said, func(s any) bool { return equal(s, v, a.kind, a.currency) })
+			a.Optional = a.Optional || !ok || v == nil
+			a.echo = a.echo || kind != entity.KindBool && slices.ContainsFunc(said, func(s any) bool { return equal(s, v, kind, currency) })
 		}
-		if strings.HasSuffix(key, "_uri") && r.artifact == "" && a.kind == entity.KindText {
-			r.artifact = a.path
-			continue
-		}
-		r.attributes = append(r.attributes, a)
+		r.Attributes[key] = a
 	}
 	for _, o := range objects {
 		e := entity.Entity{Type: typ, Value: asText(o[member]), Attributes: make(map[string]entity.Value)}
-		for _, a := range r.attributes {
-			if v, err := entity.FromAny(o[a.name], a.kind, a.currency); err == nil {
-				e.Attributes[a.name] = v
+		for name, a := range r.Attributes {
+			if v, err := entity.FromAny(o[name], a.kind, a.Currency); err == nil {
+				e.Attributes[name] = v
 			}
 		}
-		if _, known := d.known[e.Value]; !known {
+		if _, known := d.known[e.Value]; !known && e.Value != "" {
 			d.known[e.Value] = e
 		}
 	}
 	d.add(r)
 }
 
-// action drafts rules for the arguments that name entities.
+// action drafts rules for the arguments that name entities, and for the first object of each list.
 func (d *draft) action(c call) {
 	args, _ := c.args.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(args)) {
-		at := "$" + step(key)
-		switch v := args[key].(type) {
-		case []any:
-			d.actionList(c.tool, at, v)
-		case map[string]any:
-			d.actionObject(c.tool, at, v)
-		default:
-			if e, ok := d.known[asText(v)]; ok && scalar(v) {
-				// A call without the argument is no error.
-				d.add(rule{tool: c.tool, each: at, typ: e.Type, value: "$", action: true})
-			}
+		each, v := "$"+step(key), args[key]
+		if list, is := v.([]any); is && len(list) > 0 {
+			each, v = each+"[*]", list[0]
+		}
+		if o, is := v.(map[string]any); is {
+			d.actionObject(c.tool, each, o)
+		} else if e, ok := d.known[asText(v)]; ok {
+			d.add(rule{Tool: c.tool, In: inAction, Each: each, Type: e.Type, Value: "$"}) // a call without it is no error
 		}
 	}
 }
 
-func (d *draft) actionList(tool, at string, list []any) {
-	if len(list) == 0 {
-		return
-	}
-	if o, ok := list[0].(map[string]any); ok {
-		d.actionObject(tool, at+"[*]", o)
-	} else if e, ok := d.known[asText(list[0])]; ok && scalar(list[0]) {
-		d.add(rule{tool: tool, each: at + "[*]", typ: e.Type, value: "$", action: true})
-	}
-}
-
+// actionObject drafts a rule for an object in the arguments that names an entity.
 func (d *draft) actionObject(tool, each string, o map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		e, ok := d.known[asText(o[key])]
-		if !ok || !scalar(o[key]) {
+		if !ok {
 			continue
 		}
-		r := rule{tool: tool, each: each, typ: e.Type, value: "$" + step(key), action: true}
-		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-			v := e.Attributes[name]
+		r := rule{Tool: tool, In: inAction, Each: each, Type: e.Type, Value: "$" + step(key), Attributes: make(map[string]attribute)}
+		for name, v := range e.Attributes {
 			for _, other := range slices.Sorted(maps.Keys(o)) {
 				if k := v.Kind(); other != key && k != entity.KindBool && equal(o[other], v.String(), k, v.Currency()) {
-					r.attributes = append(r.attributes, attribute{name: name, path: "$" + step(other), kind: k, currency: v.Currency()})
+					r.Attributes[name] = attributeOf(other, k, v.Currency())
 					break
 				}
 			}
@@ -293,30 +302,29 @@ func (d *draft) actionObject(tool, each string, o map[string]any) {
 
 // add adds a rule, or what it has more than an earlier one for the same place.
 func (d *draft) add(r rule) {
-	for i := range d.rules {
-		old := &d.rules[i]
-		if old.tool != r.tool || old.each != r.each || old.typ != r.typ || old.action != r.action {
+	for _, old := range d.rules {
+		if old.Tool != r.Tool || old.Each != r.Each || old.Type != r.Type || old.In != r.In {
 			continue
 		}
-		for _, a := range r.attributes {
-			if j := slices.IndexFunc(old.attributes, func(b attribute) bool { return b.name == a.name }); j < 0 {
-				a.optional = true
-				old.attributes = append(old.attributes, a)
-			} else {
-				b := &old.attributes[j]
-				b.optional, b.echo = b.optional || a.optional, b.echo || a.echo
+		for name, a := range r.Attributes {
+			b, is := old.Attributes[name]
+			if !is {
+				b = a
 			}
+			b.Optional, b.echo = !is || a.Optional || b.Optional, a.echo || b.echo
+			old.Attributes[name] = b
 		}
-		for j := range old.attributes {
-			if !slices.ContainsFunc(r.attributes, func(a attribute) bool { return a.name == old.attributes[j].name }) {
-				old.attributes[j].optional = true
+		for name, b := range old.Attributes {
+			if _, is := r.Attributes[name]; !is {
+				b.Optional = true
+				old.Attributes[name] = b
 			}
 		}
 		return
 	}
-	r.name = strings.ToLower(r.typ) + " of " + r.tool
-	for n := 2; slices.ContainsFunc(d.rules, func(o rule) bool { return o.name == r.name }); n++ {
-		r.name = strings.ToLower(r.typ) + " of " + r.tool + " " + string(rune('0'+n%10))
+	r.Name = strings.ToLower(r.Type) + " of " + r.Tool
+	for n := 2; slices.ContainsFunc(d.rules, func(o rule) bool { return o.Name == r.Name }); n++ {
+		r.Name = fmt.Sprintf("%s of %s %d", strings.ToLower(r.Type), r.Tool, n)
 	}
 	d.rules = append(d.rules, r)
 }

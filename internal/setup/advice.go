@@ -321,9 +321,11 @@ func (a *advice) unanswered(i int, k *config.Checker) {
 		case answered && now != seen:
 			a.add(path+".type", "give both the same type",
 				"rule %q finds the attribute %q of type %q as %s, and its checker answers it as %s: %s", e.Name, name, e.Type, seen, now, fails)
-		case answered && currency != "" && found[name].Currency != "" && currency != found[name].Currency:
+		case answered && now == entity.KindMoney && currency != found[name].Currency:
+			const none = "one without any"
 			a.add(path+".currency", "write the same currency in both",
-				"rule %q takes an amount of %q without a currency for %s, and the checker of %q for %s: the same amount is then a change", e.Name, name, found[name].Currency, e.Type, currency)
+				"rule %q takes an amount of %q without a currency for %s, and the checker of %q for %s: the same amount is then never equal",
+				e.Name, name, cmp.Or(found[name].Currency, none), e.Type, cmp.Or(currency, none))
 		}
 	}
 }

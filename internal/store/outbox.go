@@ -157,18 +157,18 @@ const MaxReason = 4 << 10
 // they have it sent again, see [Outbox] DeadRows, or discard the letter.
 type DeadLetter struct {
 	// Seq is the number of the row, which orders letters; where Advance takes it, it is the position.
-	Seq int64
+	Seq int64 `json:"seq"`
 	// EventID, Session and EventType name the row.
-	EventID   string
-	Session   record.Session
-	EventType string
-	// Bytes is the size of the row as it was sent.
-	Bytes int
-	// Reason has the words of the server, at most MaxReason bytes; Code is its code, may be empty.
-	Reason string
-	Code   string
+	EventID string `json:"event_id"`
 	// At is when the row was refused.
-	At time.Time
+	At        time.Time      `json:"at"`
+	Session   record.Session `json:"session"`
+	EventType string         `json:"event_type"`
+	// Bytes is the size of the row as it was sent.
+	Bytes int `json:"bytes"`
+	// Code is the code of the server, may be empty; Reason has its words, at most MaxReason bytes.
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
 }
 
 // Trigger is a row after which the graph of its session says something new about an approval: a

@@ -4,10 +4,13 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -46,37 +49,106 @@ func quotedNames(names map[string]bool) (list []string) {
 	return list
 }
 
-// declaredArgs returns the arguments that a tool declares. It is closed if its schema is an object with properties,
-// and nothing there may allow others.
+// declaredArgs returns the arguments that a tool declares. It is closed if there may be no others.
 func declaredArgs(t tool.Tool) (names map[string]bool, closed bool) {
+	members, closed := membersOf(schemaOf(t))
+	names = make(map[string]bool, len(members))
+	for name := range members {
+		names[name] = true
+	}
+	return names, closed
+}
+
+// schemaOf returns the schema of the arguments of a tool; nil if it declares none.
+func schemaOf(t tool.Tool) any {
 	d, ok := t.(interface {
 		Declaration() *genai.FunctionDeclaration
 	})
 	if !ok {
-		return nil, false
+		return nil
 	}
-	var declared struct {
-		Parameters, ParametersJsonSchema *struct {
-			Properties                              map[string]json.RawMessage
-			AdditionalProperties, PatternProperties any
-			Ref                                     any `json:"$ref"`
-			AnyOf, OneOf, AllOf                     any
-		}
-	}
+	var declared struct{ Parameters, ParametersJsonSchema any }
 	data, err := json.Marshal(d.Declaration())
 	if err == nil {
 		err = json.Unmarshal(data, &declared)
 	}
-	s := declared.Parameters
-	if s == nil {
-		s = declared.ParametersJsonSchema
+	switch {
+	case err != nil:
+		return nil
+	case declared.Parameters != nil:
+		return declared.Parameters
 	}
-	if err != nil || s == nil || len(s.Properties) == 0 || s.PatternProperties != nil || s.Ref != nil || s.AnyOf != nil || s.OneOf != nil || s.AllOf != nil {
-		return nil, false
+	return declared.ParametersJsonSchema
+}
+
+// membersOf returns the members that a schema of objects names. It is closed if nothing there may allow others.
+func membersOf(schema any) (members map[string]any, closed bool) {
+	s, _ := schema.(map[string]any)
+	members, _ = s["properties"].(map[string]any)
+	for _, open := range []string{"patternProperties", "$ref", "anyOf", "oneOf", "allOf"} {
+		if s[open] != nil {
+			return nil, false
+		}
 	}
-	names = make(map[string]bool, len(s.Properties))
-	for name := range s.Properties {
-		names[name] = true
+	more := s["additionalProperties"]
+	return members, len(members) > 0 && (more == nil || more == false)
+}
+
+// Reading is a path of the configuration into the arguments of a tool.
+type Reading struct {
+	// Key is the place of the path in the configuration.
+	Key string
+	// Tool is the name of the tool, Node the path of what Path starts at in its arguments.
+	Tool, Node, Path string
+}
+
+// pathStep is a step of a JSONPath that selects one member, or elements of a list.
+var pathStep = regexp.MustCompile(`^(?:\.([A-Za-z_]\w*)|\["([^"\\]*)"\]|\['([^'\\]*)'\]|\[(?:\*|\d+)\])`)
+
+// misread warns once of each path of the configuration into the arguments of t that its declaration does not have.
+func (g *Gate) misread(t tool.Tool) {
+	for _, r := range g.readings {
+		if r.Tool != t.Name() {
+			continue
+		}
+		lost, node, _ := walk(schemaOf(t), r.Node)
+		if lost != "" {
+			continue // the rule reads nothing, and others tell
+		}
+		lost, _, known := walk(node, r.Path)
+		if lost == "" {
+			continue
+		}
+		remedy := "those that it has there are " + strings.Join(known, ", ")
+		if near := text.Nearest(lost, known); near != "" {
+			remedy = "did you mean " + strings.Replace(r.Path, lost, near, 1) + "?"
+		}
+		if g.once(r) {
+			g.log.Warn(fmt.Sprintf("contextgraph: %s reads %s in the arguments of %s, whose declaration has no %q: each check that needs it fails; %s", r.Key, r.Path, r.Tool, lost, remedy))
+		}
 	}
-	return names, s.AdditionalProperties == nil || s.AdditionalProperties == false
+}
+
+// walk follows a path through a schema. It returns the first member that the schema cannot have and those that it has
+// there, or else the schema at the end; nil where nothing is known.
+func walk(schema any, path string) (lost string, at any, known []string) {
+	for rest := strings.TrimPrefix(path, "$"); rest != ""; {
+		step := pathStep.FindStringSubmatch(rest)
+		if step == nil {
+			return "", nil, nil
+		}
+		rest = rest[len(step[0]):]
+		name := cmp.Or(step[1], step[2], step[3])
+		if name == "" {
+			s, _ := schema.(map[string]any)
+			schema = s["items"]
+			continue
+		}
+		members, closed := membersOf(schema)
+		if members[name] == nil && closed {
+			return name, nil, slices.Sorted(maps.Keys(members))
+		}
+		schema = members[name]
+	}
+	return "", schema, nil
 }

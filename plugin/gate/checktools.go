@@ -21,24 +21,32 @@ import (
 // as tools. It finds every tool that the gate should guard and cannot, and every name of a tool in
 // the configuration that none of the known tools has. It logs each finding once. With
 // [config.UnguardedError] it returns them instead: joined errors, each an [UnguardedError] or an
-// [UnknownNameError]. A tool that a rule with others: count reads and that is not registered with
-// Replayable is an error in any case.
+// [UnknownNameError]. A path of a condition to an argument that a tool does not declare is logged. A tool that a rule
+// with others: count reads and that is not registered with Replayable is an error in any case.
 func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	var found []*UnguardedError
 	var errs []error
+	look := func(parts []adkreflect.Part) {
+		for _, p := range parts {
+			if p.Tool != nil {
+				g.misread(p.Tool)
+				errs = append(errs, g.uncounted(p.Tool))
+			}
+		}
+	}
 	for _, t := range tools {
 		parts := adkreflect.ToolParts(t)
 		g.census.meet(parts)
 		for _, p := range parts {
 			found = g.holesOf(found, p)
-			if p.Tool != nil {
-				errs = append(errs, g.uncounted(p.Tool))
-			}
 		}
+		look(parts)
 	}
 	for _, ts := range toolsets {
 		if ts != nil {
-			found = g.toolset(found, ctx, adkreflect.Part{Toolset: ts})
+			var parts []adkreflect.Part
+			found, parts = g.toolset(found, ctx, adkreflect.Part{Toolset: ts})
+			look(parts)
 		}
 	}
 	return errors.Join(g.report(found), g.checkNames(), errors.Join(errs...))

@@ -49,6 +49,9 @@ type Config struct {
 	// Replayed has the types whose checker calls a tool again, by the name of the tool: the log names those that are
 	// not registered with Replayable.
 	Replayed map[string]string
+	// Readings are the paths of the configuration into the arguments of tools: the log names those that a tool does not
+	// declare.
+	Readings []Reading
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
 	// Now is the clock. Defaults to time.Now.
@@ -70,6 +73,7 @@ type Gate struct {
 	covered         map[string]bool
 	counted         map[string]string
 	replayed        map[string]string
+	readings        []Reading
 	refuseUnguarded bool
 	// unguarded counts what the gate should guard and cannot.
 	unguarded atomic.Uint64
@@ -103,7 +107,7 @@ type Gate struct {
 func New(cfg Config) (*Gate, error) {
 	g := &Gate{
 		rec: cfg.Recorder, settings: cfg.Settings, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
-		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named), counted: maps.Clone(cfg.Counted), replayed: maps.Clone(cfg.Replayed),
+		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named), counted: maps.Clone(cfg.Counted), replayed: maps.Clone(cfg.Replayed), readings: slices.Clone(cfg.Readings),
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
 	}

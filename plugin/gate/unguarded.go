@@ -116,7 +116,7 @@ func (g *Gate) admitTools(ctx agent.InvocationContext) (err error) {
 		case !g.refuseUnguarded || p.Node != nil:
 			found = g.holesOf(found, p)
 		case resumes && p.Toolset != nil && answers && p.Within == nil:
-			found = g.toolset(found, ctx, p)
+			found, _ = g.toolset(found, ctx, p)
 		case resumes:
 			found = g.holesOf(found, p)
 		}
@@ -124,8 +124,8 @@ func (g *Gate) admitTools(ctx agent.InvocationContext) (err error) {
 	return errors.Join(g.report(found), g.learned(!models))
 }
 
-// toolset appends the ways around the gate that the tools of a toolset open.
-func (g *Gate) toolset(found []*UnguardedError, ctx context.Context, p adkreflect.Part) []*UnguardedError {
+// toolset appends the ways around the gate that the tools of a toolset open, and returns the parts of the tools.
+func (g *Gate) toolset(found []*UnguardedError, ctx context.Context, p adkreflect.Part) (_ []*UnguardedError, all []adkreflect.Part) {
 	of := ""
 	if p.Agent != nil {
 		of = p.Agent.Name()
@@ -146,8 +146,9 @@ func (g *Gate) toolset(found []*UnguardedError, ctx context.Context, p adkreflec
 			}
 			found = g.holesOf(found, inner)
 		}
+		all = append(all, parts...)
 	}
-	return found
+	return found, all
 }
 
 // Outside notes that a tool of that name is about to run in a runner without the gate's plugins.
@@ -180,6 +181,11 @@ func (g *Gate) beforeModel(ctx agent.Context, req *model.LLMRequest) (_ *model.L
 	}
 	err = errors.Join(err, g.report(found))
 	if g.census.offers(ctx.AgentName(), req.Tools) {
+		for _, v := range req.Tools {
+			if t, ok := v.(tool.Tool); ok {
+				g.misread(t)
+			}
+		}
 		err = errors.Join(err, g.learned(true))
 	}
 	if err != nil {

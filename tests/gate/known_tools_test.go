@@ -73,10 +73,55 @@ func TestCountedTools(t *testing.T) {
 	if err := h.CG.CheckTools(t.Context(), []tool.Tool{look}); err == nil || !strings.Contains(err.Error(), `rule "all" says others: count`) {
 		t.Errorf("error %v", err)
 	}
+	set := &cgtest.Shelf{Content: []tool.Tool{look}}
+	if err := h.CG.CheckTools(t.Context(), nil, set); err == nil || !strings.Contains(err.Error(), `rule "all" says others: count`) {
+		t.Errorf("in a toolset: error %v", err)
+	}
 	if _, err := h.CG.Replayable(look); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.CG.CheckTools(t.Context(), []tool.Tool{look}); err != nil {
+	if err := h.CG.CheckTools(t.Context(), []tool.Tool{look}, set); err != nil {
 		t.Error(err)
+	}
+}
+
+// A path of a condition has to be an argument that the tool declares, on each level that its schema closes.
+func TestPathsOfConditions(t *testing.T) {
+	type line struct {
+		Item     string `json:"item"`
+		Quantity int    `json:"quantity"`
+	}
+	type order struct {
+		Lines []line         `json:"lines"`
+		More  map[string]any `json:"more,omitempty"`
+	}
+	for path, want := range map[string]string{
+		"$.quantity":        "",
+		"$.quantty":         "did you mean $.quantity?",
+		"$['quantty']":      "did you mean $['quantity']?",
+		"$.price":           "those that it has there are item, quantity",
+		"$..quantty":        "", // nothing is known of it
+		"$.quantity.amount": "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			var log lines
+			h := cgtest.New(t, cgtest.Listed, func(o *cgtest.Options) {
+				o.Config.Logger = log.logger()
+				o.Config.Guard.Tools = config.Tools("order")
+				o.Config.Extract = append(o.Config.Extract, config.Extract{
+					Name: "ordered", Tool: "order", In: config.InAction, Each: "$.lines[*]", Type: "Product", Value: "$.item",
+				})
+				o.Config.Guard.Types = map[string]config.TypePolicy{"Product": {Drift: map[string]config.Drift{"price": {AtMost: path}}}}
+			})
+			tools := []tool.Tool{cgtest.NewTool(t, "order", func(agent.Context, order) (map[string]any, error) { return nil, nil })}
+			for range 2 { // it is said once
+				if err := h.CG.CheckTools(t.Context(), tools); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := log.count("in the arguments of order"); n != min(len(want), 1) || want != "" && log.count(want) != 1 {
+				t.Errorf("%d warnings, want %q", n, want)
+			}
+		})
 	}
 }

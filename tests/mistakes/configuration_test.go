@@ -98,6 +98,7 @@ var mistakes = []struct{ name, old, new string }{
 	{"A budget over a misspelt attribute", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  budgets:\n    - tool: deploy_build\n      cost: {type: Build, attribute: tets}\n      limit: {type: Build, attribute: tests}"},
 	{"A budget over a type that no rule finds", "tools: {deploy_build: {}}", "tools: {deploy_build: {}}\n  budgets:\n    - tool: deploy_build\n      cost: {type: Build, attribute: tests}\n      limit: {type: Quota, attribute: left}"},
 	{"Two currencies for one attribute", "      tests: {path: $.tests}\n  - name", "      tests: {path: $.tests, type: money, currency: EUR}\n  - name"},
+	{"A currency on one side alone", "      tests: {path: $.tests}\n  - name", "      tests: {path: $.tests, type: money}\n  - name"},
 	{"A misspelt argument in a condition", "max_age: 1m", "drift: {tests: {equals: $.expectd}}"},
 	{"A time of the last change as the age of an answer", "as_of: fetch", "as_of: $.updated_at"},
 	{"A query with an argument without braces", "    http:\n      url: http://127.0.0.1:9/builds/{value}\n      as_of: fetch\n      attributes:\n        digest: {path: $.digest}\n        tests: {path: $.tests}\n",
@@ -108,6 +109,7 @@ var mistakes = []struct{ name, old, new string }{
 // second has the other half of some mistakes: what stands in its place, and the mistake.
 var second = map[string][2]string{
 	"Two currencies for one attribute":   {"        tests: {path: $.tests}\n", "        tests: {path: $.tests, type: money, currency: USD}\n"},
+	"A currency on one side alone":       {"        tests: {path: $.tests}\n", "        tests: {path: $.tests, type: money, currency: EUR}\n"},
 	"A misspelt argument in a condition": {"    in: action\n", "    in: action\n    attributes:\n      tests: {path: $.expected}\n"},
 }
 

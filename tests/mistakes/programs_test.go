@@ -292,6 +292,9 @@ var programs = []struct {
 		_, err := a.CG.Replayable(a.plain())
 		fmt.Fprintf(&a.out, "Replayable returns: %v\n", err)
 	}, "cannot be replayable"},
+	{"A condition on an argument that the tool does not declare", cgtest.With(cgtest.Listed, func(o *cgtest.Options) {
+		o.Config.Guard.Types = map[string]config.TypePolicy{"Product": {Drift: map[string]config.Drift{"price": {AtMost: "$.cuont"}}}}
+	}), (*attempt).ask, "did you mean $.count?"},
 	{"Tools that are handed over without one that is named", tools("pay"), func(a *attempt) {
 		if err := a.CG.CheckTools(a.t.Context(), a.Tools); err != nil {
 			a.t.Fatal(err)

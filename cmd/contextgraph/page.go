@@ -4,10 +4,14 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,13 +23,161 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
+
+const (
+	// defaultPage is the file that view writes.
+	defaultPage = "contextgraph.html"
+	// viewNewest is how many sessions are on a page that names none.
+	viewNewest = 20
+)
+
+// viewFlags are the flags of view.
+type viewFlags struct {
+	session record.Session
+	all     bool
+	last    int
+	file    string
+}
+
+func (a *app) viewCommand() *cobra.Command {
+	f := viewFlags{file: defaultPage}
+	c := &cobra.Command{
+		Use:   "view [SESSION...]",
+		Short: "Write sessions to one HTML page that works without a server and a network",
+		Long: fmt.Sprintf(`view writes one HTML file with the named sessions, or with the newest %d: the graph of why, the
+thoughts, the timeline, and every approval. The file fetches nothing. It holds all payloads of its
+sessions, up to %d MiB, so treat it like the journal. It replaces an earlier page and no other file.`, viewNewest, viewer.MaxBytes>>20),
+		Example: `  contextgraph view s-123 s-124 --file review.html
+  contextgraph view --all --from rows.ndjson --file all.html`,
+		Args: argCount(0, -1, "the ids of sessions"),
+		PreRunE: func(c *cobra.Command, args []string) error {
+			if !c.Flags().Changed("last") {
+				f.last = viewNewest
+			} else if f.last < 1 {
+				return usageError{fmt.Errorf("--last %d: it must be positive", f.last)}
+			}
+			if n := len(args); n > 0 && (f.all || c.Flags().Changed("last")) || f.all && c.Flags().Changed("last") {
+				return usageError{errors.New("sessions by their ids, --last and --all are one thing each: give one of them")}
+			}
+			if f.file == "" {
+				return usageError{errors.New("--file is empty: name a file such as " + defaultPage)}
+			}
+			return replaceable(f.file)
+		},
+	}
+	ownerFlags(c, &f.session)
+	flags := c.Flags()
+	flags.BoolVar(&f.all, "all", false, "all sessions")
+	flags.IntVar(&f.last, "last", 0, fmt.Sprintf("how many of the newest sessions (default %d)", viewNewest))
+	flags.StringVar(&f.file, "file", f.file, "file to write")
+	return a.reads(c, func(ctx context.Context, src opened, ids []string) error { return a.view(ctx, src, ids, f) })
+}
+
+// viewed is what view prints.
+type viewed struct {
+	File     string           `json:"file"`
+	Sessions []record.Session `json:"sessions"`
+	Complete bool             `json:"complete"`
+	Note     string           `json:"note"`
+}
+
+func (a *app) view(ctx context.Context, src opened, ids []string, f viewFlags) error {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	doc, err := a.document(cfg)
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		err = a.chosen(ctx, &doc, src, ids, f.session)
+	} else {
+		choice := viewer.Choice{App: f.session.App, User: f.session.User, Last: f.last}
+		if f.all {
+			choice.Last = 0
+		}
+		err = doc.Newest(ctx, src, choice)
+	}
+	if err != nil {
+		return err
+	}
+	if len(doc.Sessions) == 0 {
+		return exit{exitNotFound, fmt.Errorf("%s has no sessions to show: run the agent first, or look elsewhere with --journal or --from", src.Name())}
+	}
+	if err := writeAtomically(f.file, func(w io.Writer) error { return viewer.Write(w, doc) }); err != nil {
+		return err
+	}
+	out := viewed{File: f.file, Complete: doc.Complete, Note: doc.Note}
+	for _, s := range doc.Sessions {
+		out.Sessions = append(out.Sessions, s.Session)
+	}
+	if a.output == outputTable {
+		a.note("%s", doc.Note)
+	}
+	return a.print(out, func(t *table) { t.line(out.File) })
+}
+
+// document returns a page without its sessions.
+func (a *app) document(cfg config.Config) (viewer.Document, error) {
+	queries, err := viewer.Queries(cfg.BigQuery)
+	return viewer.Document{Generated: a.now(), Queries: queries, Names: a.codeNames(cfg), Version: buildVersion()}, err
+}
+
+// codeNames are the names that fill in the code on a page.
+func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
+	b := cfg.BigQuery.WithDefaults()
+	names := viewer.CodeNames{Config: cmp.Or(a.configPath, defaultConfig)}
+	if cfg.BigQuery.Enabled() {
+		names.Project, names.Dataset, names.Location = b.Project, b.Dataset, b.Location
+	}
+	return names
+}
+
+// chosen puts the sessions with the ids on the page, each once.
+func (a *app) chosen(ctx context.Context, doc *viewer.Document, src opened, ids []string, of record.Session) error {
+	var out []*inspect.Session
+	known := make(map[record.Session]bool)
+	for _, id := range ids {
+		s, err := a.read(ctx, src, named(of, id))
+		if err != nil {
+			return err
+		}
+		if !known[s.Session] {
+			known[s.Session] = true
+			out = append(out, s)
+		}
+	}
+	doc.Chosen(src, out)
+	return nil
+}
+
+// replaceable reports why a file must not be written: one that is there and is no page.
+func replaceable(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s cannot be replaced: %w; name another one with --file", name, err)
+	}
+	if n > 0 && !bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(head[:n])), []byte("<!doctype html>")) {
+		return fmt.Errorf("%s is there and is no page: name another one with --file, or remove it", name)
+	}
+	return nil
+}
 
 const (
 	// defaultAddr is where serve listens.
@@ -36,13 +188,11 @@ const (
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
+	agentFlags
 	addr         string
 	remote, open bool
 	hosts        []string
 	decisions    bool
-	agent        string
-	agentCheck   string
-	agentHeaders []string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -50,29 +200,17 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the page live from a journal, on this machine",
-		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It
-prints the address to open and runs until Ctrl-C. Meanwhile it makes the summaries of
-sessions that the journal lacks, by which counts and searches need not read every row.
+		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It prints
+the address to open and runs until Ctrl-C. It is for this machine alone: whoever reaches the
+address reads every payload without a password.
 
-It is for this machine alone: whoever reaches the address reads every payload without a
-password. --allow-remote takes another address; --host then gives its name in browsers.
-
-On loopback the page can check the world now for an open request. This process asks the
-checkers over HTTP that the configuration declares; anything else needs the agent. With
---agent-check the agent is asked instead: the URL is the place at which its program mounted
-Instance.CheckHandler. A check permits nothing.
-
-With --allow-decisions the page can approve and reject. An answer goes to the agent at
---agent, the root of its ADK REST API, as a message of the user of the session. The gate
-there checks the world before anything runs. A decision needs the token in
-` + tokenVariable + `, or else the one in the address that is printed when the server
-starts. Decisions are taken on loopback only.`,
-		Example: `  contextgraph serve
-  contextgraph serve --addr 127.0.0.1:9000 --journal agents/contextgraph.db --open
+On loopback the page can check an open request now, by the checkers over HTTP or, with
+--agent-check, by the agent. With --allow-decisions it can approve and reject: an answer goes to
+the agent at --agent, as a message of the user of the session. That needs the token in
+` + tokenVariable + `, or else the one in the address that is printed.`,
+		Example: `  contextgraph serve --addr 127.0.0.1:9000 --journal agents/contextgraph.db --open
   contextgraph serve --allow-decisions --agent http://localhost:8080/api
-  contextgraph serve --allow-decisions --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine
-  contextgraph serve --agent-check http://localhost:8080/contextgraph/check
-  contextgraph serve --addr 192.0.2.7:8787 --allow-remote`,
+  contextgraph serve --agent-check http://localhost:8080/contextgraph/check`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
@@ -84,8 +222,8 @@ starts. Decisions are taken on loopback only.`,
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	flags.BoolVar(&f.decisions, "allow-decisions", false, "let the page approve and reject; needs --agent")
 	flags.StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api")
-	agentCheckFlag(c, &f.agentCheck)
-	agentHeaderFlag(c, &f.agentHeaders)
+	f.addCheck(c)
+	f.addHeaders(c)
 	return c
 }
 
@@ -118,26 +256,25 @@ func (f *serveFlags) hostNames() ([]string, error) {
 	return append(f.hosts[:len(f.hosts):len(f.hosts)], names...), nil
 }
 
-// check refuses flags that do not go together, and returns the headers for the agent.
-func (f *serveFlags) check(from string) (http.Header, error) {
+// fault returns what is wrong with flags that do not go together.
+func (f *serveFlags) fault(from string) error {
 	switch {
 	case f.decisions && f.agent == "":
-		return nil, errors.New("--allow-decisions needs --agent: who asked takes the answer")
+		return errors.New("--allow-decisions needs --agent: who asked takes the answer")
 	case !f.decisions && f.agent != "":
-		return nil, errors.New("--agent goes with --allow-decisions")
-	case !f.decisions && f.agentCheck == "" && len(f.agentHeaders) > 0:
-		return nil, errors.New("--agent-header goes with --allow-decisions or --agent-check")
-	case f.remote && f.agentCheck != "":
-		return nil, errors.New("--agent-check is for loopback: whoever reaches the page could make the agent ask other systems; use a tunnel such as ssh -L")
+		return errors.New("--agent goes with --allow-decisions")
+	case !f.decisions && f.check == "" && len(f.headers) > 0:
+		return errors.New("--agent-header goes with --allow-decisions or --agent-check")
+	case f.remote && f.check != "":
+		return errors.New("--agent-check is for loopback: whoever reaches the page could make the agent ask other systems; use a tunnel such as ssh -L")
 	case f.decisions && from != fromJournal:
-		return nil, errors.New("--allow-decisions goes with the journal: leave --from out")
+		return errors.New("--allow-decisions goes with the journal: leave --from out")
 	}
-	return agentHeader(f.agentHeaders)
+	return nil
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
-	header, err := f.check(a.from)
-	if err != nil {
+	if err := f.fault(a.from); err != nil {
 		return usageError{err}
 	}
 	hosts, err := f.hostNames()
@@ -166,20 +303,23 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		update := func(ctx context.Context) error { return inspect.KeepSummaries(ctx, src.Source, a.now()) }
 		defer keepSummaries(ctx, update, options.Logger)()
 		options.Changes = src.journal.LastSeq
-		if options.Check, err = f.checker(cfg, src.journal, header); err != nil {
-			return usageError{err}
+		switch agent, err := f.checker(); {
+		case err != nil:
+			return err
+		case agent != nil:
+			options.Check = agent
+		case !f.remote: // others than this machine reach the page then
+			options.Check = setup.RecordedChecker{Config: cfg, Journal: src.journal}
 		}
 	}
 	token := ""
 	if f.decisions {
-		agent, err := answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header})
+		agent, end, err := f.way(ctx)
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		defer func() {
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
-			defer cancel()
-			if agent.Close(ending) != nil {
+			if end() != nil {
 				a.note("a turn of the agent was still under way; it may go on there")
 			}
 		}()
@@ -225,17 +365,6 @@ func keepSummaries(ctx context.Context, update func(context.Context) error, log 
 		cancel()
 		<-done
 	}
-}
-
-// checker returns the way to check an open request; nil if others than this machine reach the page.
-func (f *serveFlags) checker(cfg config.Config, j *journal.Journal, header http.Header) (viewer.Checker, error) {
-	switch {
-	case f.remote:
-		return nil, nil
-	case f.agentCheck != "":
-		return answer.NewChecker(f.agentCheck, header, nil)
-	}
-	return setup.RecordedChecker{Config: cfg, Journal: j}, nil
 }
 
 // listen serves until ctx ends. token stands in the address that is printed, "" for none.

@@ -7,54 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// TestCompletions: ids come with what they are, and what goes wrong completes nothing.
-func TestCompletions(t *testing.T) {
-	demo(t)
-	rows := rowsFileFrom(t, "demo.db")
-	sessions := []string{
-		"chat-1\tHello red world <b> (- no approval)",
-		"sess-tesla-q1\tPlan this campaign and provision it once it is … (○ expired)", "sess-nike-summer\tPlan this campaign and provision it once it is … (≠ changed since it was read)",
-	}
-	tesla, nike := "855a0b19a1c48f184c668b725e7a905d\tprovision_campaign in sess-tesla-q1 (○ expired)", nikeApproval+"\tprovision_campaign in sess-nike-summer (≠ changed since it was read)"
-	for args, want := range map[string][]string{
-		"trace --journal demo.db|":                 sessions,
-		"trace --journal demo.db|sess-":            sessions[1:],
-		"trace --journal demo.db chat-1|":          nil, // it takes one
-		"view --journal demo.db sess-nike-summer|": sessions[:2],
-		"check --journal demo.db|ch":               sessions[:1],
-		"why --from " + rows + "|ch":               sessions[:1],
-		"why --from dataset|":                      nil, // which is billed
-		"why --journal missing.db|":                nil,
-		"sync --journal demo.db --session|ch":      sessions[:1],
-		"approvals --journal demo.db --approval|":  {tesla, nike},
-		"approvals --journal demo.db|e4":           {nike},
-		"approvals --journal demo.db|":             append(append([]string(nil), sessions...), tesla, nike),
-		"approve --journal demo.db|":               nil, // none is open
-		"init --journal demo.db --from|ch":         sessions[:1],
-		"sync --from|":                             {"journal", "dataset"},
-		"sessions --status|dr":                     {"drift"},
-		"sessions --status|drift,exe":              {"drift,executed"},
-		"sessions --output|":                       {"table", "json", "ndjson"},
-		"sessions --from|":                         {"journal", "dataset"},
-		"sessions --journal demo.db|":              nil,
-	} {
-		before, word, _ := strings.Cut(args, "|")
-		code, stdout, stderr := runCommand(t, append(append([]string{"__complete"}, strings.Fields(before)...), word)...)
-		var got []string
-		for line := range strings.Lines(stdout) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, ":") {
-				got = append(got, line)
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" || code != exitOK || strings.Contains(stderr, "rror") {
-			t.Errorf("%s: %d, %s(-want +got):\n%s", args, code, stderr, diff)
-		}
-	}
-}
 
 // TestDatasetFlags: what names a dataset is there where one is read, and nowhere else.
 func TestDatasetFlags(t *testing.T) {
