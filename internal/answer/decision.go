@@ -76,9 +76,9 @@ func Refusal(s *inspect.Session, d Decision) string {
 	case d.Resolve != "" && a.Status == inspect.StatusInDoubt && a.Enforced:
 		return ""
 	case d.Resolve != "":
-		return "the call is not in doubt, so there is nothing to resolve (" + strings.ReplaceAll(string(a.Status), "_", " ") + "): " + a.Explanation
+		return "the call is not in doubt, so there is nothing to resolve (" + strings.ToLower(inspect.Words["status"][string(a.Status)].Name) + "): " + a.Explanation
 	case !a.Status.Open():
-		return "the request cannot be answered any more (" + strings.ReplaceAll(string(a.Status), "_", " ") + "): " + a.Explanation
+		return "the request cannot be answered any more (" + strings.ToLower(inspect.Words["status"][string(a.Status)].Name) + "): " + a.Explanation
 	case a.Kind != inspect.KindConfirmation:
 		return "the request is for an " + a.Kind + " and not for a yes or no: answer it where the agent is used"
 	case a.State != "" && !safety.ApprovalState(a.State).Open():
