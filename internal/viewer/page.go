@@ -19,7 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
-//go:embed assets
+//go:embed assets/*.html assets/*.css assets/js
 var assets embed.FS
 
 // Write writes the page of d: one HTML file that works from a disk, without a server and

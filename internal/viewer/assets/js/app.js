@@ -1,24 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // The shell: what is shown, where it stands in the address, and who is told of it.
-
-/**
- * A view shows one session in its own element. It is mounted when it is first opened; show is
- * called when it is open and the session is another one or has changed, select when it is open
- * and the selection changed, also with null. A view with sessionless is also shown null. One with
- * everywhere shows all sessions and has no tab. key gets the keys that nobody else takes, and says
- * whether it has taken one.
- *
- * @typedef {object} View
- * @property {(session: any) => void} show
- * @property {(ref: Ref|null) => void} select
- * @property {(ev: KeyboardEvent) => boolean} [key]
- * @property {() => void} destroy
- *
- * @typedef {{id: string, title: string, sessionless?: boolean, everywhere?: boolean, mount: (root: HTMLElement, app: App) => View}} ViewSpec
- */
 
 /** views are all there are, in the order of their tabs. */
 function views() {

@@ -1,14 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // A drawing that can be moved and zoomed, with a small map of all of it.
-
-/**
- * @typedef {{x: number, y: number}} Point
- * @typedef {{x: number, y: number, w: number, h: number}} Rect
- * @typedef {{x: number, y: number, w: number, h: number, cls: string}} MapMark
- */
 
 /** Below this scale a drawing opens at its beginning instead of as a whole: texts of 12 pixels stay readable. */
 const READABLE = 0.92;

@@ -1,33 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Where the data comes from: the JSON in the page, or the server that the page came from.
-
-/**
- * @typedef {object} PageData
- * @property {number} format
- * @property {boolean} live
- * @property {string} generated
- * @property {string} source
- * @property {boolean} complete
- * @property {string} note
- * @property {Summary[]} list
- * @property {Session[]} sessions
- * @property {QueryText[]} queries
- * @property {Record<string, CodeStep[]>} code
- * @property {boolean} decisions
- * @property {boolean} [checks] the server can check now
- * @property {InboxItem[]} [inbox] in a file
- * @property {typeof WORDS} words
- * @property {string} version
- *
- * @typedef {{app: string, user: string, q: string, status: Status[], after?: string, limit: number}} ListQuery
- * @typedef {{sessions: Summary[], next: string}} ListPage
- * @typedef {{session: Session, code: CodeStep[]}} Loaded
- * @typedef {{confirmed: boolean, reason?: string, change?: string, override?: string, resolve?: string}} Reply
- * @typedef {{session: SessionKey, approval_id: string, confirmation_id: string, token: string, reply: Reply}} Decision
- */
 
 /**
  * inflated is what the page holds: two lines, compressed. In the second, JSON, "~n" stands for the text at

@@ -1,12 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What all views share: making elements, events, and lists that grow. All texts of a record
 // become text nodes.
-
-/** @typedef {Node|string|number|boolean|null|undefined|Child[]} Child */
-/** @typedef {Record<string, any>|string|null|undefined} Props a text is the class */
 
 /**
  * fill sets attributes and appends children. A prop "on<event>" is a listener, "class" the

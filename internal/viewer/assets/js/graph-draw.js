@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // How the graph is drawn: circles for spans, rectangles for entities, and lines between them.
 

@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Where the nodes of the graph stand. Steps stand in rows in the order of time, each in the lane
 // of its kind: who acts, what the model decided, the tools, what guards them, and at the end the
@@ -9,15 +8,6 @@
 //
 // Along is the direction in which rows follow each other, across the one of the lanes: down and to
 // the right, or to the right and down.
-
-/**
- * @typedef {{id: string, along: number, across: number, group: number, lane: number}} Box
- * @typedef {{a: number, c: number}} Place a point, along and across
- * @typedef {{group: number, more: boolean, rows: BoardRow[], a: number, c: number, along: number, across: number}} Band rows of one turn; more where it began in another band
- * @typedef {{box: Box, column: number, row: number, a: number, c: number}} Placed where a box begins
- * @typedef {{cells: Box[], things: Box[], group: number, index: number, column: number, a: number, along: number, gap: number}} BoardRow
- * @typedef {{rows: BoardRow[], at: Map<string, Placed>, bands: Band[], lanes: Map<string, number>, heads: number[], along: number, across: number}} Board heads are the room before each lane for the heads of lines
- */
 
 /** The lane of entities is behind the lanes of steps. */
 const THINGS = 4;
@@ -146,18 +136,6 @@ function placeRows(b, rows, from, lines, slack) {
 
 // Where the lines of the graph run: between lanes and between rows, where nothing stands. Lines of
 // one kind out of one step share their way, and part where they must.
-
-/**
- * @typedef {{from: string, to: string, kind: string, quiet: boolean}} Link a quiet link takes no room
- * @typedef {"straight"|"drop"|"side"|"turn"|"loop"|"far"} Way
- * @typedef {object} Route
- * @property {Way} way
- * @property {boolean} back it leads from its end to its beginning
- * @property {boolean} free whether nothing stands between the step and the lane of the other end
- * @property {Placed} from
- * @property {Placed} to
- * @property {string} share lines with the same share run together
- */
 
 /** The radius of a step. */
 const NODE_R = 14;

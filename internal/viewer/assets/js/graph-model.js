@@ -1,37 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What the graph shows of a session: every span, or spans of one turn, agent, class and name
 // as one node; edges between the same two nodes are one, with a count.
-
-/**
- * @typedef {object} GraphNode
- * @property {string} id
- * @property {"span"|"entity"} type
- * @property {string} kind the class of a span, the type of an entity
- * @property {string} label
- * @property {string} sub
- * @property {number} turn
- * @property {Span[]} spans
- * @property {Entity|null} entity
- * @property {number} errors
- * @property {number} ms
- * @property {string} verdict the status of what a step asked for or checked, "" for other steps
- * @property {Found|null} found what the checks found of an entity
- *
- * @typedef {object} GraphEdge
- * @property {string} from
- * @property {string} to
- * @property {string} kind
- * @property {Edge[]} edges
- *
- * @typedef {object} GraphModel
- * @property {GraphNode[]} nodes
- * @property {GraphEdge[]} edges
- * @property {Map<string, GraphNode>} byId
- * @property {Map<string, string>} nodeOf the node that shows a span or an entity
- */
 
 /** Above so many spans they are shown aggregated unless someone asks for all. */
 const AGGREGATE_ABOVE = 500;
@@ -261,12 +232,6 @@ function graphTable(m, onNode, onEdge, order) {
 
 // What the checks of a session found: the verdict of each step that checked or asked, and what
 // came of each entity, with the values then and now.
-
-/**
- * @typedef {{name: string, seen: string, now: string}} Turned a value that is another one now
- * @typedef {{outcome: string, turned: Turned[], reason: string, as_of: string}} Found
- * @typedef {{verdicts: Map<string, string>, entities: Map<string, Found>}} Drifts verdicts by the key of the span
- */
 
 /** @param {Session} s @returns {Drifts} */
 function driftsOf(s) {

@@ -1,33 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // The list of the steps of a session, which Timeline and Trajectory share: which of its lines are
 // kept, drawn, selected, and reached by keys. What a line looks like stands in the views.
-
-/** @typedef {{id: string}} Line the id stays the same when the session has new rows */
-
-/**
- * Look describes one list to StepList.
- * @template {Line} T
- * @typedef {object} Look
- * @property {HTMLElement} scroll what scrolls
- * @property {HTMLElement} head what stays above the lines
- * @property {HTMLElement} root what holds the lines
- * @property {number} [height] that of each line: only the lines that can be seen are made.
- * Without it a line is as high as what it says: lines are made some at a time, and stay.
- * @property {(line: T) => boolean} keeps says whether a line is shown
- * @property {(line: T, place: number) => HTMLElement} make makes a line; what takes the focus in it has the id as data-row
- * @property {(line: T, before: T|undefined) => Child} [above] is the heading over a line, if it begins something
- * @property {(line: T, ref: Ref) => boolean} holds says whether a line shows what is selected
- * @property {(el: HTMLElement, on: boolean) => void} mark marks a line as selected
- * @property {() => boolean} frame brings what is around the lines up to date; false while there is no room for any
- * @property {() => Child} [behind] is what lies behind the lines
- * @property {() => Child} [none] is what stands there without any line
- * @property {(line: T) => void} [open] makes that a line is kept
- * @property {(line: T) => void} [across] scrolls sideways to a line
- * @property {(line: T) => Record<string, () => void>} [keys] are the keys that only this list has
- */
 
 /** On paper there is no scrolling: so many lines of a fixed height are made. */
 const ON_PAPER = 400;

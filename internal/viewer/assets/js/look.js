@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Icons, chips and colours: what a kind, a type and a status look like.
 
@@ -46,7 +45,6 @@ const ICONS = {
   again: "M13.5 8a5.5 5.5 0 1 1-1.8-4.1M13.5 1.8v3.4h-3.4",
   lock: "M3.5 7h9v7h-9zM5.5 7V4.5a2.5 2.5 0 0 1 5 0V7",
 };
-/** @typedef {keyof typeof ICONS} IconName */
 
 /**
  * icon draws an icon that says nothing to a screen reader: the text beside it does.
@@ -67,8 +65,6 @@ const WORDS = {};
 function wordOf(kind, code) {
   return WORDS[kind] && Object.hasOwn(WORDS[kind], code) ? WORDS[kind][code] : { name: words(code) };
 }
-
-/** @typedef {{label: string, icon: IconName, tone: string}} Mark */
 
 /** @type {Record<Status, [IconName, string]>} the icon and the tone of each */
 const STATUSES = {

@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What the record has of a request: its checks, the answers, the run, and the history in the ledger.
 

@@ -1,16 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Moving through a drawing by keys: one tab stop, the arrows follow the edges.
-
-/**
- * @typedef {object} Stop
- * @property {SVGElement} el
- * @property {Rect} rect
- * @property {string[]} prev what leads to it, nearest first
- * @property {string[]} next what it leads to
- */
 
 /** Roving holds the focus within a drawing. */
 class Roving {

@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // How wide texts of a drawing are, and what of them fits. SVG breaks no lines by itself.
 

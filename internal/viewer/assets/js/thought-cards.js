@@ -1,15 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What stands on the card of a thought: its text in lines, the arguments of a call in short, what
 // was observed as a table of a few rows.
-
-/**
- * @typedef {{text: string, x: number, y: number, cls: string}} Word x and y count from the upper left of the card
- * @typedef {{h: number, words: Word[], rules: number[]}} Face rules are the heights of lines across
- * @typedef {{text: string}|{facts: [string, string][], head: string[], rows: string[][], more: string}} Shape
- */
 
 /** Sizes on a card, in pixels. */
 const CARD = { pad: 12, head: 26, line: 16, row: 17, text: 12.5, small: 12 };
@@ -200,30 +193,6 @@ function columnWidths(rows, room) {
 
 // Where thoughts stand: the backbone straight along one axis, each tool call and what it
 // observed beside it, between the thought that asked and the next one.
-
-/**
- * @typedef {{call: Thought|null, seen: Thought|null}} Excursion
- * @typedef {object} Bone a place on the backbone: a thought, or a turn that is collapsed
- * @property {string} id
- * @property {Thought} thought
- * @property {number} turn
- * @property {Excursion[]} trips
- * @property {Thought[]} folded what a collapsed turn stands for
- *
- * @typedef {"horizontal"|"vertical"|"clustered"} ThoughtShape
- * @typedef {{id: string, rect: Rect, bone: Bone|null, thought: Thought, hidden: number, face: Face}} ThoughtCard
- * @typedef {{from: string, to: string, kind: string, points: Point[]}} ThoughtLine
- * @typedef {{cards: ThoughtCard[], lines: ThoughtLine[], turns: {turn: number, rect: Rect}[], bounds: Rect}} ThoughtDrawing
- *
- * @typedef {object} Columns where a thought, a call and an observation stand across
- * @property {number} bone the width of a thought
- * @property {number} call
- * @property {number} seen
- * @property {number} callAt
- * @property {number} seenAt
- * @property {boolean} row whether a call and its observation stand beside each other
- * @property {boolean} under whether both stand under the thought
- */
 
 /** Distances between cards: below a thought, below a call, from the side, across. */
 const THOUGHT_GAP = { next: 30, trip: 16, inset: 18, across: 46 };

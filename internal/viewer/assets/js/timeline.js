@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Spans as bars over time: what took how long, what everything waited for, what went wrong.
 
@@ -252,21 +251,6 @@ function short(ms) {
 const timelineView = { id: "timeline", title: "Timeline", mount: (root, app) => new TimelineView(root, app) };
 
 // A time axis on which waiting takes little room, and the tree of spans beside it.
-
-/**
- * @typedef {{t0: number, t1: number, idle: boolean, x0: number, x1: number}} Stretch
- *
- * @typedef {object} TimeRow a span, or a turn
- * @property {string} id
- * @property {Span|null} span
- * @property {number} turn
- * @property {number} depth
- * @property {TimeRow|null} parent
- * @property {number} size how many rows are within it
- * @property {number} errors how many of those failed
- * @property {number} t0
- * @property {number} t1
- */
 
 /** An idle time is shown broken when it is longer than this share of the work of a turn. */
 const IDLE_SHARE = 0.5;

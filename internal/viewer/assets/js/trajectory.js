@@ -1,10 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Trajectory: every recorded step in its order, as a conversation, with full payloads.
-
-/** @typedef {{id: string, row: Row, gist: Gist, index: number, turn: number, cls: string}} Item */
 
 const GROUPS = /** @type {Record<string, {label: string, icon: IconName}>} */ ({
   message: { label: "Messages", icon: "message" },

@@ -1,13 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What an approval rests on, as it was seen and as it is now, and what it costs.
-
-/**
- * A value that was seen, and the one now. now is undefined where nobody knows it.
- * @typedef {{e: Rested, name: string, seen: string|undefined, now: string|undefined, changed: boolean, condition: string, alert: Alert|undefined}} Value
- */
 
 /** valuesOf has each value of an entity. @param {Rested} e @param {Alert[]} alerts @returns {Value[]} */
 function valuesOf(e, alerts) {
