@@ -10,9 +10,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
-// format is the version of the data that the page reads.
-const format = 3
-
 // Document is what one page shows.
 type Document struct {
 	// Source says where the sessions were read from, for people: "journal contextgraph.db".
@@ -53,7 +50,6 @@ type CodeStep struct {
 
 // data is what the page holds: JSON, compressed, see [enclose].
 type data struct {
-	Format    int               `json:"format"`
 	Live      bool              `json:"live"`
 	Generated time.Time         `json:"generated"`
 	Source    string            `json:"source"`
@@ -77,30 +73,45 @@ type data struct {
 type shown struct {
 	*inspect.Session
 	Thoughts inspect.Thoughts `json:"thoughts"`
+	Entities []inspect.Entity `json:"entities"`
 	Rows     []inspect.Row    `json:"rows"`
 	// Gists have what the views need of the payloads of the rows before they are there.
 	Gists []gist `json:"gists"`
 }
 
-// whole is a session with its payloads. A thought is without the text of a call, and of what came of it:
-// its row has them.
-func whole(s *inspect.Session) shown {
-	out := shown{s, s.Thoughts, s.Rows, gistsOf(s.Rows)}
+// shownOf is a session without what the page finds elsewhere in it: the span of a row is the one that lists
+// it, that of a thought or of a sighting is that of its row, and a row has the text of a call, and of what came of it. Without payloads the page asks for those of a row when somebody opens it.
+func shownOf(s *inspect.Session, payloads bool) shown {
+	out := shown{s, s.Thoughts, slices.Clone(s.Entities), slices.Clone(s.Rows), gistsOf(s.Rows)}
+	for i := range s.Spans {
+		for _, n := range s.Spans[i].Rows {
+			out.Rows[n].Span, out.Rows[n].SpanID = "", ""
+		}
+	}
+	if !payloads {
+		for i := range out.Rows {
+			r := &out.Rows[i]
+			r.Content, r.ContentParts, r.Attributes = nil, nil, nil
+		}
+	}
+	of := func(row int, span string) bool { return row >= 0 && row < len(s.Rows) && s.Rows[row].Span == span }
 	out.Thoughts.Nodes = slices.Clone(s.Thoughts.Nodes)
 	for i := range out.Thoughts.Nodes {
-		if n := &out.Thoughts.Nodes[i]; n.Row >= 0 && n.Row < len(s.Rows) && n.Detail == called(&s.Rows[n.Row]) {
-			n.Detail = ""
+		if n := &out.Thoughts.Nodes[i]; of(n.Row, n.Span) {
+			n.Span = ""
+			if n.Detail == called(&s.Rows[n.Row]) {
+				n.Detail = ""
+			}
+		}
+	}
+	for i := range out.Entities {
+		e := &out.Entities[i]
+		e.Evaluated = slices.Clone(e.Evaluated)
+		for k := range e.Evaluated {
+			if x := &e.Evaluated[k]; of(x.Row, x.Span) {
+				x.Span = ""
+			}
 		}
 	}
 	return out
-}
-
-// withoutPayloads is a session whose payloads the page asks for when somebody opens a row.
-func withoutPayloads(s *inspect.Session) shown {
-	rows := slices.Clone(s.Rows)
-	for i := range rows {
-		r := &rows[i]
-		r.Content, r.ContentParts, r.Attributes = nil, nil, nil
-	}
-	return shown{s, s.Thoughts, rows, gistsOf(s.Rows)}
 }

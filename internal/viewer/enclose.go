@@ -10,13 +10,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"iter"
 	"slices"
 	"strings"
 )
 
-// enclose returns v as the page holds it: JSON with its literals shared, compressed by gzip, in base 64.
-// Nothing of it is markup, and the same v gives the same text.
+// enclose returns v as a file holds it: [shared], compressed by gzip, in base 64. Nothing of it is markup, and the
+// same v gives the same text.
 func enclose(v any) (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -35,26 +35,26 @@ func enclose(v any) (string, error) {
 	return text.String(), err
 }
 
-// minShared is the length of the literals that are worth a place of their own.
+// minShared is the length of the texts that are worth a place of their own.
 const minShared = 16
-
-// literal is a text in JSON as it is written.
-var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // share returns a line with a list of the texts that come more than once in JSON, and a line with the
 // JSON, in which "~n" stands for the one at place n. gzip sees no text again that comes much later, and
 // the ids of a session come all over it.
 func share(data []byte) []byte {
 	counts, places := make(map[string]int), make(map[string]int)
-	for _, at := range literal.FindAllIndex(data, -1) {
-		if at[1]-at[0] >= minShared {
-			counts[string(data[at[0]:at[1]])]++
+	for _, lit := range literals(data) {
+		if len(lit) >= minShared {
+			counts[string(lit)]++
 		}
 	}
 	var list [][]byte
-	rest := literal.ReplaceAllFunc(data, func(lit []byte) []byte {
+	var rest []byte
+	for before, lit := range literals(data) {
+		rest = append(rest, before...)
 		if counts[string(lit)] < 2 && !bytes.HasPrefix(lit, []byte(`"~`)) {
-			return lit
+			rest = append(rest, lit...)
+			continue
 		}
 		n, ok := places[string(lit)]
 		if !ok {
@@ -62,7 +62,31 @@ func share(data []byte) []byte {
 			places[string(lit)] = n
 			list = append(list, lit)
 		}
-		return fmt.Appendf(nil, `"~%d"`, n)
-	})
+		rest = fmt.Appendf(rest, `"~%d"`, n)
+	}
 	return slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte("]\n"), rest)
+}
+
+// literals yields each text in JSON, as it is written, with what stands before it.
+func literals(data []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(before, lit []byte) bool) {
+		data := data
+		for len(data) > 0 {
+			start := bytes.IndexByte(data, '"')
+			if start < 0 {
+				yield(data, nil)
+				return
+			}
+			end := start + 1
+			for ; data[end] != '"'; end++ {
+				if data[end] == '\\' {
+					end++
+				}
+			}
+			if !yield(data[:start], data[start:end+1]) {
+				return
+			}
+			data = data[end+1:]
+		}
+	}
 }

@@ -35,11 +35,11 @@ func Write(w io.Writer, d Document) error {
 // dataOf returns what the page of d holds.
 func dataOf(d Document) data {
 	content := data{
-		Format: format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
+		Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
 		Sessions: make([]shown, len(d.Sessions)), Inbox: inspect.Inbox(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version, Words: inspect.Words,
 	}
 	for i, s := range d.Sessions {
-		content.List[i], content.Sessions[i] = s.Summary, whole(s)
+		content.List[i], content.Sessions[i] = s.Summary, shownOf(s, true)
 		content.Code[s.Session.App+"/"+s.Session.User+"/"+s.Session.ID] = Code(s, d.Names)
 	}
 	return content

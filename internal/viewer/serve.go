@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -158,7 +157,7 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 	replyLong(w, r, struct {
 		Session shown      `json:"session"`
 		Code    []CodeStep `json:"code"`
-	}{withoutPayloads(seen), Code(seen, h.Names)})
+	}{shownOf(seen, false), Code(seen, h.Names)})
 }
 
 // query reads the query of the list of sessions.
@@ -198,29 +197,26 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 // reply writes v as JSON.
 func reply(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
 
-// replyLong writes v as JSON, compressed for clients that take that.
+// replyLong writes v as JSON with its texts shared, compressed for clients that take that.
 func replyLong(w http.ResponseWriter, r *http.Request, v any) {
-	w.Header().Set("Vary", "Accept-Encoding")
-	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		reply(w, v)
+	b, err := json.Marshal(v)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	w.Header().Set("Content-Encoding", "gzip")
-	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-	if err != nil {
-		panic(err) // the level is a constant
+	b = share(text.EscapeJSON(b))
+	head := w.Header()
+	head.Set("Content-Type", "application/x-ndjson")
+	head.Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Write(b)
+		return
 	}
+	head.Set("Content-Encoding", "gzip")
+	zip := gzip.NewWriter(w)
 	defer zip.Close()
-	reply(compressed{w, zip}, v)
+	zip.Write(b)
 }
-
-// compressed is an answer with a compressed body.
-type compressed struct {
-	http.ResponseWriter
-	body io.Writer
-}
-
-func (c compressed) Write(b []byte) (int, error) { return c.body.Write(b) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {

@@ -108,7 +108,7 @@ interface Row {
 }
 
 /** What is known of the payload of a row before it is there: the beginning of what a user said, the tools that a model called for or that it answered, whether the instruction or the system prompt is as before, and how many messages of a request were in the request before. */
-interface Gist { said?: string; calls?: string[]; answers?: boolean; again?: boolean; before?: number; loaded?: boolean }
+interface Gist { said?: string; calls?: string[]; answers?: boolean; again?: boolean; before?: number; loaded: boolean }
 interface Thoughts { nodes: Thought[]; edges: Edge[] }
 
 interface Thought {
@@ -329,7 +329,6 @@ interface Ref { type: "span"|"entity"|"approval"|"row"|"edge"; key: string }
 // data
 
 interface PageData {
-  format: number;
   live: boolean;
   generated: string;
   source: string;

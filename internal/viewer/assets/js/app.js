@@ -34,7 +34,7 @@ class App {
   /** @param {PageData} page */
   constructor(page) {
     this.page = page;
-    this.data = makeData(page);
+    this.data = page.live ? new LiveData() : new StaticData(page);
     this.events = new Emitter();
     /** @type {Session|null} */
     this.session = null;

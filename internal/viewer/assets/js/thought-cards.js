@@ -13,10 +13,16 @@ const MOST = { rows: 4, columns: 4, facts: 4, lines: 5 };
 /** faceOf lays out what a card says. @param {Session} s @param {Thought} t @param {number} w @returns {Face} */
 function faceOf(s, t, w) {
   if (t.kind === "TOOL_CALL") return callFace(t, w);
-  if (t.kind === "OBSERVATION") return shapeFace(shapeOf(observed(s, t)), w);
+  if (t.kind === "OBSERVATION" && isKnown(s, t)) return shapeFace(shapeOf(observed(s, t)), w);
   // What a thought called stands on the cards beside it.
   const text = (t.detail || "").replace(/^call \S+ \{.*$/gm, "").trim() || t.label;
   return textFace(text, w, MOST.lines);
+}
+
+/** isKnown says whether the text of a call, or of what came of it, is there.
+ * @param {Session} s @param {Thought} t */
+function isKnown(s, t) {
+  return !["TOOL_CALL", "OBSERVATION"].includes(t.kind) || !!t.detail || s.gists[t.row]?.loaded !== false;
 }
 
 /** textFace keeps the lines of a text apart. @param {string} text @param {number} w @param {number} most @returns {Face} */

@@ -114,6 +114,9 @@ class ThoughtsView {
     this.roving.show(stops, this.shape !== "horizontal", had);
     this.player.again();
     this.select(this.app.selected, true);
+    // What a tool was given and gave stands in its rows.
+    const rows = d.cards.map((c) => c.thought).filter((t) => !isKnown(s, t)).map((t) => t.row);
+    if (rows.length > 0) this.app.load(rows).then(() => this.session === s && this.render(true));
   }
 
   /** @param {Bone[]} all */
