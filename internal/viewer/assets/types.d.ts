@@ -539,3 +539,8 @@ interface Item { id: string; row: Row; gist: Gist; index: number; turn: number; 
 
 /** A value that was seen, and the one now. now is undefined where nobody knows it. */
 interface Value { e: Rested; name: string; seen: string|undefined; now: string|undefined; changed: boolean; condition: string; alert: Alert|undefined }
+
+// detail
+
+/** What the pane of details says of something; rows are those within value. */
+interface Described { title: string; mark: Child; body: Child[]; value: any; rows?: number[] }

@@ -13,6 +13,11 @@ function smallButton(text, fn, title) {
   return h("button", { class: "btn small", title, onclick: fn }, text);
 }
 
+/** linkButton looks like a link. @param {Child} text @param {() => void} onclick */
+function linkButton(text, onclick) {
+  return h("button", { class: "linkbtn", onclick }, text);
+}
+
 /** segments are buttons side by side. @param {string} label @param {Child[]} buttons */
 function segments(label, ...buttons) {
   return h("div", { class: "seg", role: "group", "aria-label": label }, buttons);

@@ -4,20 +4,18 @@
 // What all views share: making elements, events, and lists that grow. All texts of a record
 // become text nodes.
 
-/**
- * fill sets attributes and appends children. A prop "on<event>" is a listener, "class" the
- * class, "data" an object of data attributes; true is an attribute without a value; null,
- * undefined and false leave it out. There is no way to give it markup.
- * @param {Element} el
- * @param {Props} props
- * @param {Child[]} children
- */
+/** fill sets attributes and appends children. A prop "on<event>" is a listener, "class" the class,
+ * "data" an object of data attributes; true is an attribute without a value; null, undefined and
+ * false leave it out. There is no way to give it markup.
+ * @param {Element} el @param {Props} props @param {Child[]} children */
 function fill(el, props, children) {
-  for (const [k, v] of Object.entries(typeof props === "string" ? { class: props } : props || {})) {
+  const all = typeof props === "string" ? { class: props } : props || {};
+  for (const [k, v] of Object.entries(all)) {
     if (v === null || v === undefined || v === false) continue;
-    if (k.startsWith("on") && typeof v === "function") el.addEventListener(k.slice(2), v);
-    else if (k === "data") for (const [d, t] of Object.entries(v)) el.setAttribute("data-" + d, String(t));
-    else if (k === "style") throw new Error("set styles from script: " + k);
+    if (typeof v === "function") el.addEventListener(k.slice(2), v);
+    else if (k === "data") {
+      for (const [d, t] of Object.entries(v)) el.setAttribute("data-" + d, String(t));
+    } else if (k === "style") throw new Error("set styles from script: " + k);
     else el.setAttribute(k, v === true ? "" : String(v));
   }
   append(el, children);
@@ -58,6 +56,12 @@ function svg(tag, props, ...children) {
   return el;
 }
 
+/** sure is what must be there. @template T @param {T|null|undefined} x @returns {T} */
+function sure(x) {
+  if (x === null || x === undefined) throw new Error("something that must be there is missing");
+  return x;
+}
+
 /** @param {Element} el @param {Child[]} children */
 function replace(el, ...children) {
   el.replaceChildren();
@@ -73,8 +77,10 @@ function replace(el, ...children) {
 function keepPlace(root, draw) {
   const top = root.scrollTop;
   const open = [...root.querySelectorAll("details")].map((d) => d.open);
-  const focused = root.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
-  const stops = () => /** @type {HTMLElement[]} */ ([...root.querySelectorAll("a, button, input, select, summary, [tabindex]")]);
+  const active = /** @type {HTMLElement} */ (document.activeElement);
+  const focused = root.contains(active) ? active : null;
+  const list = "a, button, input, select, summary, [tabindex]";
+  const stops = () => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(list)]);
   const at = focused ? stops().indexOf(focused) : -1;
   draw();
   const now = root.querySelectorAll("details");
@@ -129,64 +135,58 @@ class Emitter {
   }
 }
 
-/**
- * chunked fills a container with the elements of many items, some at a time, with a button
- * for more that presses itself when it is scrolled to, and one for what is before the first.
- * @template T
- * @param {HTMLElement} root
- * @param {T[]} items
- * @param {(item: T, index: number) => Child} make
- * @param {number} [size]
+/** chunked fills a container with the elements of many items, some at a time, with a button for more
+ * that presses itself when it is scrolled to, and one for what is before the first.
+ * @template T @param {HTMLElement} root @param {T[]} items
+ * @param {(item: T, index: number) => Child} make @param {number} [step]
  * @param {number} [from] the first that is made
  * @returns {{until: (index: number) => void, near: (index: number) => boolean}} until makes
- * everything up to an index; near says whether that is little to make
- */
-function chunked(root, items, make, size, from) {
-  const step = size || 100;
-  let first = Math.min(from || 0, items.length);
-  let shown = first;
-  const hold = (/** @type {HTMLElement} */ b) => {
-    if (root.tagName === "TBODY") return h("tr", {}, h("td", { colspan: 20 }, b));
-    return ["UL", "OL"].includes(root.tagName) ? h("li", {}, b) : b;
-  };
+ * everything up to an index; near says whether that is little to make */
+function chunked(root, items, make, step = 100, from = 0) {
+  let first = Math.min(from, items.length), shown = first;
   /** @param {number} a @param {number} b */
   const made = (a, b) => {
     const part = document.createDocumentFragment();
     for (let i = a; i < b; i++) append(part, make(items[i], i));
     return part;
   };
-  const later = h("button", { class: "btn more", onclick: () => add(step) });
-  const holder = hold(later);
+  /** more is a button in what the container may hold. @param {() => void} onclick */
+  const more = (onclick) => {
+    const button = h("button", { class: "btn more", onclick });
+    if (root.tagName === "TBODY") return { button, box: h("tr", {}, h("td", { colspan: 20 }, button)) };
+    return { button, box: ["UL", "OL"].includes(root.tagName) ? h("li", {}, button) : button };
+  };
+  const later = more(() => add(step));
   const seen = new IntersectionObserver((es) => {
     if (es.some((e) => e.isIntersecting)) add(step);
   }, { rootMargin: "300px" });
   /** @param {number} n */
   function add(n) {
-    seen.unobserve(later);
-    holder.remove();
+    seen.unobserve(later.button);
+    later.box.remove();
     const until = Math.min(items.length, shown + n);
     root.append(made(shown, until));
     shown = until;
     if (shown === items.length) return;
-    later.textContent = "Show more (" + fmtInt(items.length - shown) + " left)";
-    root.append(holder);
-    seen.observe(later);
+    later.button.textContent = "Show more (" + fmtInt(items.length - shown) + " left)";
+    root.append(later.box);
+    seen.observe(later.button);
   }
-  if (first > 0) {
-    const earlier = h("button", { class: "btn more", onclick: () => {
-      const start = Math.max(0, first - step);
-      above.after(made(start, first));
-      first = start;
-      label();
-    } });
-    const above = hold(earlier);
-    const label = () => {
-      if (first === 0) above.remove();
-      else earlier.textContent = "Show earlier (" + fmtInt(first) + ")";
-    };
+  const earlier = more(() => {
+    const start = Math.max(0, first - step);
+    earlier.box.after(made(start, first));
+    first = start;
     label();
-    root.append(above);
-  }
+  });
+  const label = () => {
+    earlier.button.textContent = "Show earlier (" + fmtInt(first) + ")";
+    if (first === 0) earlier.box.remove();
+  };
+  root.append(earlier.box);
+  label();
   add(step);
-  return { until: (i) => i >= shown && add(i - shown + 1), near: (i) => i >= first && i < shown + 3 * step };
+  return {
+    until: (i) => i >= shown && add(i - shown + 1),
+    near: (i) => i >= first && i < shown + 3 * step,
+  };
 }

@@ -6,8 +6,8 @@
 // entities beside the steps that showed them. So the eye reads a session downwards, and the width
 // is used. It takes time in proportion to the number of nodes.
 //
-// Along is the direction in which rows follow each other, across the one of the lanes: down and to
-// the right, or to the right and down.
+// Along is the direction in which rows follow each other, down; across the one of the lanes, to the
+// right.
 
 /** The lane of entities is behind the lanes of steps. */
 const THINGS = 4;
@@ -266,18 +266,23 @@ function ports(p, shift) {
   };
 }
 
+/** pointText is a point in a path. @param {number} x @param {number} y */
+function pointText(x, y) {
+  return x.toFixed(1) + " " + y.toFixed(1);
+}
+
 /** corners is a path through points with round corners. @param {Point[]} p */
 function corners(p) {
-  /** @param {number} x @param {number} y */
-  const s = (x, y) => x.toFixed(1) + " " + y.toFixed(1);
-  let d = "M" + s(p[0].x, p[0].y);
+  let d = "M" + pointText(p[0].x, p[0].y);
   for (let i = 1; i < p.length - 1; i++) {
     const a = p[i - 1], b = p[i], c = p[i + 1];
     const la = Math.hypot(b.x - a.x, b.y - a.y), lc = Math.hypot(c.x - b.x, c.y - b.y);
     const r = Math.min(8, la / 2, lc / 2);
     if (r < 0.5) continue;
-    d += "L" + s(b.x + ((a.x - b.x) * r) / la, b.y + ((a.y - b.y) * r) / la) + "Q" + s(b.x, b.y) + " " + s(b.x + ((c.x - b.x) * r) / lc, b.y + ((c.y - b.y) * r) / lc);
+    d += "L" + pointText(b.x + ((a.x - b.x) * r) / la, b.y + ((a.y - b.y) * r) / la) + "Q"
+      + pointText(b.x, b.y) + " "
+      + pointText(b.x + ((c.x - b.x) * r) / lc, b.y + ((c.y - b.y) * r) / lc);
   }
   const end = p[p.length - 1];
-  return d + "L" + s(end.x, end.y);
+  return d + "L" + pointText(end.x, end.y);
 }

@@ -7,13 +7,13 @@
 /** Above so many spans they are shown aggregated unless someone asks for all. */
 const AGGREGATE_ABOVE = 500;
 
-/** @type {Record<string, {label: string, says: string}>} */
+/** What the kinds of edges say. @type {Record<string, string>} */
 const EDGE_KINDS = {
-  informs: { label: "informs", says: "what one step found was before the model in the next" },
-  resumes: { label: "resumes", says: "the turn that answers a request" },
-  contains: { label: "contains", says: "a step within another" },
-  evaluated: { label: "evaluated", says: "the step saw this thing of the business" },
-  named: { label: "named", says: "the step only named this thing, as what a call acts on; it did not look it up" },
+  informs: "What the first step gave was before the model, or called for, when the second one began.",
+  resumes: "The first step asked a person; the second one is the turn that answered.",
+  contains: "The second step took place inside of the first one.",
+  evaluated: "The step saw this entity.",
+  named: "The step only named this entity, as what a call acts on. It did not look it up.",
 };
 
 /** isLink reports whether a kind of edge leads from a step to an entity. @param {string} kind */
