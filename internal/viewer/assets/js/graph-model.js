@@ -253,16 +253,16 @@ function driftsOf(s) {
   return d;
 }
 
-/** turnedOf are the values of an entity that are others now. @param {Rested} r @param {Alert[]} alerts @returns {Turned[]} */
+/** turnedOf are the values of an entity that are others now.
+ * @param {Rested} r @param {Alert[]} alerts @returns {Turned[]} */
 function turnedOf(r, alerts) {
   const mine = alerts.filter((x) => x.entity_type === r.type && x.entity === r.value);
-  const turned = mine.map((x) => ({ name: x.attribute, seen: x.before, now: x.after }));
-  if (r.outcome !== "changed" && r.outcome !== "warned") return turned;
-  for (const [name, now] of Object.entries(r.now || {})) {
-    const seen = (r.seen || {})[name];
-    if (seen !== undefined && seen !== now && !turned.some((t) => t.name === name)) turned.push({ name, seen, now });
-  }
-  return turned;
+  const changed = ["changed", "warned"].includes(r.outcome || "") ? valuesOf(r, mine) : [];
+  return [
+    ...mine.map((x) => ({ name: x.attribute, seen: x.before, now: x.after })),
+    ...changed.flatMap(({ name, seen, now, changed, alert }) =>
+      (changed && !alert && seen !== undefined && now !== undefined ? { name, seen, now } : [])),
+  ];
 }
 
 /** foundText says in a few words what came of an entity, "" where nothing did. @param {Found|null} f */

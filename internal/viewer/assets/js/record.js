@@ -5,10 +5,13 @@
 
 /** failureList says why a check failed, and what to do. @param {Check} c */
 function failureList(c) {
-  return h("ul", "failures", c.findings.filter((f) => f.effect === "fail").map((f) => {
-    const about = c.failures.filter((x) => x.reason === f.reason && (x.entity_type || "") === (f.type || "") && (x.entity || "") === (f.value || ""));
-    return h("li", {}, h("strong", {}, f.text), " ", badge(words(f.reason), "bad"), f.remedy && h("div", {}, f.remedy),
-      about.map((x) => x.detail && !f.text.includes(x.detail) && h("div", "detail-text", x.detail)));
+  const failed = c.findings.filter((f) => f.effect === "fail");
+  return failed.length > 0 && h("ul", "failures", failed.map((f) => {
+    const about = c.failures.filter((x) => x.reason === f.reason && x.detail
+      && [x.entity_type, x.entity].join() === [f.type, f.value].join());
+    return h("li", {}, h("strong", {}, f.text), " ", badge(words(f.reason), "bad"),
+      f.remedy && h("div", {}, f.remedy),
+      about.map((x) => !f.text.includes(x.detail || "") && h("div", "detail-text", x.detail)));
   }));
 }
 
@@ -33,24 +36,27 @@ function severity(n) {
 function alertList(alerts) {
   const sorted = [...alerts].sort((a, b) => b.severity - a.severity);
   return h("ul", "alerts", sorted.map((a) => {
-    const word = severity(a.severity);
-    const fillEl = h("span", "bar-fill");
-    fillEl.style.width = Math.round(Math.max(0, Math.min(1, a.severity)) * 100) + "%";
-    return h("li", { class: "alert sev-" + word },
-      h("div", "alert-head", h("span", "sev", h("span", { class: "bar", "aria-hidden": "true" }, fillEl), h("span", "sev-text", a.severity.toFixed(2) + " " + word)), h("strong", {}, words(a.drift_type)), a.effect === "warn" && badge("does not block", "wait")),
-      h("div", "alert-what", h("span", "what-name", a.entity_type + " " + a.entity), change(a.before, a.after, a.condition && h("span", "muted", a.condition + " needed"), percent(a.change_percent))),
+    const word = severity(a.severity), fill = h("span", "bar-fill");
+    fill.style.width = Math.round(Math.max(0, Math.min(1, a.severity)) * 100) + "%";
+    return h("li", "alert sev-" + word,
+      h("div", "alert-head",
+        h("span", "sev", h("span", { class: "bar", "aria-hidden": "true" }, fill),
+          h("span", "sev-text", a.severity.toFixed(2) + " " + word)),
+        h("strong", {}, words(a.drift_type)),
+        a.effect === "warn" && badge("does not block", "wait")),
+      h("div", "alert-what", h("span", "what-name", a.entity_type + " " + a.entity),
+        change(a.before, a.after, a.condition && h("span", "muted", a.condition + " needed"),
+          percent(a.change_percent))),
       h("p", "alert-do", a.recommendation));
   }));
 }
 
-/** gridTable scrolls on its own where it is too wide, also by keys. @param {string} label @param {string[]} heads @param {HTMLElement} body */
-function gridTable(label, heads, body) {
-  return h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": label }, h("table", "grid", h("thead", {}, h("tr", {}, heads.map((t) => h("th", { scope: "col" }, t)))), body));
-}
-
 /** @param {App} app @param {Approval} a */
 function checkList(app, a) {
-  if (a.checks.length === 0) return h("p", "muted", waits(a.status) ? "It is checked when it is answered, and again right before it runs." : "No check is on record.");
+  if (a.checks.length === 0) {
+    const open = "It is checked when it is answered, and again right before it runs.";
+    return h("p", "muted", waits(a.status) ? open : "No check is on record.");
+  }
   return h("ol", "checks", a.checks.map((c) => {
     const other = a.fingerprint && c.fingerprint && a.fingerprint !== c.fingerprint;
     const head = [
@@ -61,13 +67,19 @@ function checkList(app, a) {
       h("span", "muted", c.stale_entities + " stale of " + c.total_entities),
       other && badge("another fingerprint than was asked for", "warn", "warning"),
     ];
+    /** @param {string} title @param {any[]} list @param {Child} body */
+    const found = (title, list, body) => list.length > 0 && [h("h4", {}, title), body];
     return h("li", {}, details({}, head,
       h("div", "check-body",
-        c.alerts.length > 0 && [h("h4", {}, "Changes"), alertList(c.alerts)],
-        c.warnings.length > 0 && [h("h4", {}, "Warnings: changes that do not block"), alertList(c.warnings)],
-        c.failures.length > 0 && [h("h4", {}, "What failed"), failureList(c)],
-        c.alerts.length + c.warnings.length + c.failures.length === 0 && h("p", "muted", "It found nothing changed."),
-        facts([["Time", timeEl(c.at)], ["Step", c.span && spanLink(app, c.span)], ["Fingerprint", mono(c.fingerprint, "fingerprint", 24)], ["Policy", mono(c.policy_version, "policy version", 24)], ["Check", mono(c.id, "check id", 24)]], "line"))));
+        found("Changes", c.alerts, alertList(c.alerts)),
+        found("Warnings: changes that do not block", c.warnings, alertList(c.warnings)),
+        found("What failed", c.failures, failureList(c)),
+        c.alerts.length + c.warnings.length + c.failures.length === 0
+          && h("p", "muted", "It found nothing changed."),
+        facts([["Time", timeEl(c.at)], ["Step", c.span && spanLink(app, c.span)],
+          ["Fingerprint", mono(c.fingerprint, "fingerprint", 24)],
+          ["Policy", mono(c.policy_version, "policy version", 24)],
+          ["Check", mono(c.id, "check id", 24)]], "line"))));
   }));
 }
 
@@ -96,13 +108,21 @@ function execution(app, a) {
   ];
 }
 
-/** @param {Step[]} steps */
+/** historyTable scrolls on its own where it is too wide, also by keys. @param {Step[]} steps */
 function historyTable(steps) {
-  return gridTable("History in the ledger", ["Time", "State", "By", "Verdict", "Note"],
-    h("tbody", {}, steps.map((s) => h("tr", {},
-      h("td", {}, timeEl(s.at)),
-      h("td", {}, s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))),
-      h("td", {}, s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")], s.resolved && [" ", badge("by their word", "doubt")]),
-      h("td", {}, s.verdict ? words(s.verdict) : "–", s.override && [" ", badge("overridden", "bad", "warning")]),
-      h("td", {}, s.note || "")))));
+  const label = "History in the ledger", heads = ["Time", "State", "By", "Verdict", "Note"];
+  /** @param {Step} s */
+  const line = (s) => h("tr", {}, [
+    timeEl(s.at),
+    [s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))],
+    [s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")],
+      s.resolved && [" ", badge("by their word", "doubt")]],
+    [s.verdict ? words(s.verdict) : "–",
+      s.override && [" ", badge("overridden", "bad", "warning")]],
+    s.note,
+  ].map((cell) => h("td", {}, cell)));
+  return h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": label },
+    h("table", "grid",
+      h("thead", {}, h("tr", {}, heads.map((t) => h("th", { scope: "col" }, t)))),
+      h("tbody", {}, steps.map(line))));
 }
