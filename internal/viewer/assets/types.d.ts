@@ -361,7 +361,22 @@ interface View {
   destroy: () => void;
 }
 
-type ViewSpec = {id: string, title: string, sessionless?: boolean, everywhere?: boolean, mount: (root: HTMLElement, app: App) => View};
+interface ViewSpec {
+  id: string;
+  title: string;
+  sessionless?: boolean;
+  everywhere?: boolean;
+  mount: (root: HTMLElement, app: App) => View;
+}
+
+/** A view in its place; shown is the session that it shows, undefined for none yet. */
+interface Panel {
+  spec: ViewSpec;
+  panel: HTMLElement;
+  tab: HTMLElement|null;
+  view: View|null;
+  shown: Session|null|undefined;
+}
 
 // dom
 
