@@ -89,7 +89,9 @@ func shownOf(s *inspect.Session, payloads bool) shown {
 	out := shown{s, s.Thoughts, slices.Clone(s.Entities), slices.Clone(s.Rows), gistsOf(s.Rows)}
 	for i := range s.Spans {
 		for _, n := range s.Spans[i].Rows {
-			out.Rows[n].Span, out.Rows[n].SpanID = "", ""
+			if n < len(out.Rows) {
+				out.Rows[n].Span, out.Rows[n].SpanID = "", ""
+			}
 		}
 	}
 	if !payloads {

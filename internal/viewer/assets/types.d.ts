@@ -1,11 +1,13 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The types of the scripts: first of the data, as package inspect writes it, then of the views. A list
+// The types of the scripts: first of the data, as package inspect writes it, then of the views.
+// A list
 // that Go wrote as null is an empty list here, see wholeSession.
 
 interface SessionKey { app: string; user: string; id: string }
-type Status = "none"|"pending"|"safe"|"drift"|"check_failed"|"rejected"|"expired"|"superseded"|"executed"|"failed"|"in_doubt";
+type Status = "none"|"pending"|"safe"|"drift"|"check_failed"|"rejected"|"expired"|"superseded"
+  | "executed"|"failed"|"in_doubt";
 interface Tokens { prompt: number; completion: number; total: number }
 
 interface Summary {
@@ -107,8 +109,17 @@ interface Row {
   is_truncated?: boolean;
 }
 
-/** What is known of the payload of a row before it is there: the beginning of what a user said, the tools that a model called for or that it answered, whether the instruction or the system prompt is as before, and how many messages of a request were in the request before. */
-interface Gist { said?: string; calls?: string[]; answers?: boolean; again?: boolean; before?: number; loaded: boolean }
+/** What is known of the payload of a row before it is there: the beginning of what a user said,
+ * the tools that a model called for or that it answered, whether the instruction or the system
+ * prompt is as before, and how many messages of a request were in the request before. */
+interface Gist {
+  said?: string;
+  calls?: string[];
+  answers?: boolean;
+  again?: boolean;
+  before?: number;
+  loaded: boolean;
+}
 interface Thoughts { nodes: Thought[]; edges: Edge[] }
 
 interface Thought {
@@ -173,7 +184,15 @@ interface Approval {
 }
 
 /** A text of a cost is "" where it is not known. */
-interface Cost { budget_type: string; budget: string; limit: string; seen: string; now: string; others?: string; exceeded: boolean }
+interface Cost {
+  budget_type: string;
+  budget: string;
+  limit: string;
+  seen: string;
+  now: string;
+  others?: string;
+  exceeded: boolean;
+}
 
 interface Difference {
   since?: string;
@@ -252,7 +271,19 @@ interface Check {
 }
 
 /** One thing that a check found: text says it in a phrase. */
-interface Finding { type?: string; value?: string; attribute?: string; read?: string; now?: string; need?: string; reason: string; effect: "block"|"warn"|"fail"; text: string; remedy?: string; hopeless?: boolean }
+interface Finding {
+  type?: string;
+  value?: string;
+  attribute?: string;
+  read?: string;
+  now?: string;
+  need?: string;
+  reason: string;
+  effect: "block"|"warn"|"fail";
+  text: string;
+  remedy?: string;
+  hopeless?: boolean;
+}
 
 interface Alert {
   entity_type: string;
@@ -270,9 +301,22 @@ interface Alert {
 
 interface Failure { entity_type?: string; entity?: string; reason: string; detail?: string }
 interface Execution { start: string; end?: string; status?: string; error?: string; span: string }
-type Why = {entity: string, type: string, value: string, origin: string, note?: string, hops: number, path: {span: string, edge?: string}[]};
+interface Why {
+  entity: string;
+  type: string;
+  value: string;
+  origin: string;
+  note?: string;
+  hops: number;
+  path: {span: string, edge?: string}[];
+}
 /** What happened to a request. The status is the one that the step speaks for. */
-interface Progress { at: string; step: "asked"|"answered"|"refused"|"checked"|"started"|"ended"; status: Status; text: string }
+interface Progress {
+  at: string;
+  step: "asked"|"answered"|"refused"|"checked"|"started"|"ended";
+  status: Status;
+  text: string;
+}
 
 interface Step {
   from?: string;
@@ -288,7 +332,8 @@ interface Step {
   note?: string;
 }
 
-/** A request of any session that waits for people. What is known of the world comes from its last check. */
+/** A request of any session that waits for people. What is known of the world comes from its
+ * last check. */
 interface InboxItem {
   session: SessionKey;
   title: string;
@@ -320,10 +365,18 @@ interface Rechecked {
   needs_agent: Record<string, string>; // by the type of entity, why only the agent can ask
 }
 
-interface QueryText { name: string; title: string; category: string; language: string; tags: string[]|null; text: string }
+interface QueryText {
+  name: string;
+  title: string;
+  category: string;
+  language: string;
+  tags: string[]|null;
+  text: string;
+}
 interface CodeStep { title: string; text: string }
 
-/** What is selected. The key of an approval and of a row is its index as text; that of an edge is made by edgeKey. */
+/** What is selected. The key of an approval and of a row is its index as text; that of an edge
+ * is made by edgeKey. */
 interface Ref { type: "span"|"entity"|"approval"|"row"|"edge"; key: string }
 
 // data
@@ -345,15 +398,38 @@ interface PageData {
   version: string;
 }
 
-interface ListQuery { app: string; user: string; q: string; status: Status[]; after?: string; limit: number }
+interface ListQuery {
+  app: string;
+  user: string;
+  q: string;
+  status: Status[];
+  after?: string;
+  limit: number;
+}
 interface ListPage { sessions: Summary[]; next: string }
 interface Loaded { session: Session; code: CodeStep[] }
-interface Reply { confirmed: boolean; reason?: string; change?: string; override?: string; resolve?: string }
-interface Decision { session: SessionKey; approval_id: string; confirmation_id: string; token: string; reply: Reply }
+interface Reply {
+  confirmed: boolean;
+  reason?: string;
+  change?: string;
+  override?: string;
+  resolve?: string;
+}
+interface Decision {
+  session: SessionKey;
+  approval_id: string;
+  confirmation_id: string;
+  token: string;
+  reply: Reply;
+}
 
 // app
 
-/** A view shows one session in its own element. It is mounted when it is first opened; show is called when it is open and the session is another one or has changed, select when it is open and the selection changed, also with null. A view with sessionless is also shown null. One with everywhere shows all sessions and has no tab. key gets the keys that nobody else takes, and says whether it has taken one. */
+/** A view shows one session in its own element. It is mounted when it is first opened; show is
+ * called when it is open and the session is another one or has changed, select when it is open
+ * and the selection changed, also with null. A view with sessionless is also shown null. One
+ * with everywhere shows all sessions and has no tab. key gets the keys that nobody else takes,
+ * and says whether it has taken one. */
 interface View {
   show: (session: any) => void;
   select: (ref: Ref|null) => void;
@@ -403,12 +479,37 @@ interface Box { id: string; along: number; across: number; group: number; lane: 
 /** a point, along and across */
 interface Place { a: number; c: number }
 /** rows of one turn; more where it began in another band */
-interface Band { group: number; more: boolean; rows: BoardRow[]; a: number; c: number; along: number; across: number }
+interface Band {
+  group: number;
+  more: boolean;
+  rows: BoardRow[];
+  a: number;
+  c: number;
+  along: number;
+  across: number;
+}
 /** where a box begins */
 interface Placed { box: Box; column: number; row: number; a: number; c: number }
-interface BoardRow { cells: Box[]; things: Box[]; group: number; index: number; column: number; a: number; along: number; gap: number }
+interface BoardRow {
+  cells: Box[];
+  things: Box[];
+  group: number;
+  index: number;
+  column: number;
+  a: number;
+  along: number;
+  gap: number;
+}
 /** heads are the room before each lane for the heads of lines */
-type Board = {rows: BoardRow[], at: Map<string, Placed>, bands: Band[], lanes: Map<string, number>, heads: number[], along: number, across: number};
+interface Board {
+  rows: BoardRow[];
+  at: Map<string, Placed>;
+  bands: Band[];
+  lanes: Map<string, number>;
+  heads: number[];
+  along: number;
+  across: number;
+}
 
 /** a quiet link takes no room */
 interface Link { from: string; to: string; kind: string; quiet: boolean }
@@ -473,11 +574,14 @@ interface Look<T extends Line> {
   height?: number; // that of each line: only the lines that can be seen are made.
   // Without it a line is as high as what it says: lines are made some at a time, and stay.
   keeps: (line: T) => boolean; // says whether a line is shown
-  make: (line: T, place: number) => HTMLElement; // makes a line; what takes the focus in it has the id as data-row
-  above?: (line: T, before: T|undefined) => Child; // is the heading over a line, if it begins something
+  // makes a line; what takes the focus in it has the id as data-row
+  make: (line: T, place: number) => HTMLElement;
+  // is the heading over a line, if it begins something
+  above?: (line: T, before: T|undefined) => Child;
   holds: (line: T, ref: Ref) => boolean; // says whether a line shows what is selected
   mark: (el: HTMLElement, on: boolean) => void; // marks a line as selected
-  frame: () => boolean; // brings what is around the lines up to date; false while there is no room for any
+  // brings what is around the lines up to date; false while there is no room for any
+  frame: () => boolean;
   behind?: () => Child; // is what lies behind the lines
   none?: () => Child; // is what stands there without any line
   open?: (line: T) => void; // makes that a line is kept
@@ -486,6 +590,13 @@ interface Look<T extends Line> {
 }
 
 // roving
+
+/** What the keys do: key may take one before all others. */
+interface RovingKeys {
+  activate: (id: string) => void;
+  key: (id: string, ev: KeyboardEvent) => boolean;
+  leave: () => void;
+}
 
 interface Stop {
   el: SVGElement;
@@ -500,7 +611,8 @@ interface Stop {
 interface Word { text: string; x: number; y: number; cls: string }
 /** rules are the heights of lines across */
 interface Face { h: number; words: Word[]; rules: number[] }
-type Shape = {text: string}|{facts: [string, string][], head: string[], rows: string[][], more: string};
+type Shape = {text: string}
+  | {facts: [string, string][], head: string[], rows: string[][], more: string};
 
 interface Excursion { call: Thought|null; seen: Thought|null }
 
@@ -514,9 +626,21 @@ interface Bone {
 }
 
 type ThoughtShape = "horizontal"|"vertical"|"clustered";
-interface ThoughtCard { id: string; rect: Rect; bone: Bone|null; thought: Thought; hidden: number; face: Face }
+interface ThoughtCard {
+  id: string;
+  rect: Rect;
+  bone: Bone|null;
+  thought: Thought;
+  hidden: number;
+  face: Face;
+}
 interface ThoughtLine { from: string; to: string; kind: string; points: Point[] }
-type ThoughtDrawing = {cards: ThoughtCard[], lines: ThoughtLine[], turns: {turn: number, rect: Rect}[], bounds: Rect};
+interface ThoughtDrawing {
+  cards: ThoughtCard[];
+  lines: ThoughtLine[];
+  turns: {turn: number, rect: Rect}[];
+  bounds: Rect;
+}
 
 /** Columns is where a thought, a call and an observation stand across */
 interface Columns {
@@ -553,7 +677,15 @@ interface Item { id: string; row: Row; gist: Gist; index: number; turn: number; 
 // values
 
 /** A value that was seen, and the one now. now is undefined where nobody knows it. */
-interface Value { e: Rested; name: string; seen: string|undefined; now: string|undefined; changed: boolean; condition: string; alert: Alert|undefined }
+interface Value {
+  e: Rested;
+  name: string;
+  seen: string|undefined;
+  now: string|undefined;
+  changed: boolean;
+  condition: string;
+  alert: Alert|undefined;
+}
 
 // detail
 

@@ -5,7 +5,8 @@
 
 /** views are all there are, in the order of their tabs. */
 function views() {
-  return [approvalsView, graphView, thoughtsView, timelineView, trajectoryView, queriesView, inboxView];
+  return [approvalsView, graphView, thoughtsView, timelineView, trajectoryView, queriesView,
+    inboxView];
 }
 
 /** tabbed are the views that have a tab. */
@@ -13,15 +14,15 @@ function tabbed() {
   return views().filter((v) => !v.everywhere);
 }
 
-/** @param {string} id @returns {HTMLElement} */
+/** @param {string} id */
 function byId(id) {
   const el = document.getElementById(id);
   if (!el) throw new Error("the page has no element " + id);
   return el;
 }
 
-/** remember keeps a choice of the reader, where the browser lets a page.
- * @param {string} k @param {string} [v] */
+/** remember keeps a choice of the reader, where the browser lets a page. @param {string} k
+ * @param {string} [v] */
 function remember(k, v) {
   try {
     if (v !== undefined) localStorage.setItem("contextgraph." + k, v);
@@ -67,7 +68,8 @@ class App {
     clockSettings.utc = remember("zone") !== "local";
   }
 
-  /** on listens to "why", "session" and "view". @param {string} name @param {(arg: any) => void} fn */
+  /** on listens to "why", "session" and "view". @param {string} name
+   * @param {(arg: any) => void} fn */
   on(name, fn) {
     return this.events.on(name, fn);
   }
@@ -164,8 +166,8 @@ class App {
     ].filter(Boolean).join("&");
   }
 
-  /** navigate goes to an address; what it says is then shown by route.
-   * @param {string} address @param {boolean} [inPlace] */
+  /** navigate goes to an address; what it says is then shown by route. @param {string} address
+   * @param {boolean} [inPlace] */
   navigate(address, inPlace) {
     if (address === location.hash) return;
     if (inPlace) location.replace(address);
@@ -224,8 +226,8 @@ class App {
     if (otherWhy) this.events.emit("why", why);
   }
 
-  /** fetch loads a session and shows it.
-   * @param {SessionKey} key @param {string} view @param {Ref|null} ref @param {number|null} why */
+  /** fetch loads a session and shows it. @param {SessionKey} key @param {string} view
+   * @param {Ref|null} ref @param {number|null} why */
   async fetch(key, view, ref, why) {
     const turn = ++this.fetches;
     this.key = key;
@@ -242,7 +244,8 @@ class App {
     try {
       got = await this.data.session(key);
       if (!got) {
-        this.failure = "This page does not hold the session “" + key.id + "” of " + key.user + " in "
+        this.failure = "This page does not hold the session “" + key.id + "” of " + key.user
+          + " in "
           + key.app + ". Write a page with it, with “contextgraph view”.";
       }
     } catch (err) {
@@ -290,7 +293,8 @@ class App {
     const key = this.key, s = this.session;
     if (!key || this.loading) return;
     const known = !checked && this.list?.find(key);
-    if (s && known && known.end === s.end && known.events === s.events && known.status === s.status) {
+    if (s && known && known.end === s.end && known.events === s.events
+        && known.status === s.status) {
       return;
     }
     try {
@@ -308,34 +312,38 @@ class App {
     }
   }
 
-  /** load brings the payloads of rows of the session. @param {number[]} rows @returns {Promise<void>} */
+  /** load brings the payloads of rows of the session. @param {number[]} rows */
   async load(rows) {
     if (this.session) await this.data.load(this.session, rows);
   }
 
-  /** open shows another session in the same view. @param {SessionKey} key @param {boolean} [inPlace] */
+  /** open shows another session in the same view. @param {SessionKey} key
+   * @param {boolean} [inPlace] */
   open(key, inPlace) {
     this.navigate(this.address({ key, ref: null, why: null }), inPlace);
   }
 
-  /** select opens the detail pane for ref and tells all views; null closes it. @param {Ref|null} ref */
+  /** select opens the detail pane for ref and tells all views; null closes it.
+   * @param {Ref|null} ref */
   select(ref) {
     if (JSON.stringify(ref) === JSON.stringify(this.selected)) return;
     this.navigate(this.address({ ref }));
   }
 
-  /** go shows a view, with a selection if one is given. @param {string} view @param {Ref|null} [ref] */
+  /** go shows a view, with a selection if one is given. @param {string} view
+   * @param {Ref|null} [ref] */
   go(view, ref) {
     this.navigate(this.address({ view, ref: ref === undefined ? this.selected : ref }));
   }
 
-  /** why asks for the paths from an approval back to what it rests on; null ends that. @param {number|null} index */
+  /** why asks for the paths from an approval back to what it rests on; null ends that.
+   * @param {number|null} index */
   why(index) {
     this.navigate(this.address({ why: index }), true);
   }
 
-  /** render brings the page in line with the state.
-   * @param {boolean} [selection] the selection may be another one */
+  /** render brings the page in line with the state. @param {boolean} [selection] the selection
+   * may be another one */
   render(selection) {
     renderHeader(this.header, this);
     for (const [id, { panel, tab }] of this.views) {

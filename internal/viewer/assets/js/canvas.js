@@ -3,8 +3,8 @@
 
 // A drawing that can be moved and zoomed, with a small map of all of it.
 
-/** Below this scale a drawing opens at its beginning instead of as a whole: texts of 12 pixels stay
- * readable. */
+/** Below this scale a drawing opens at its beginning instead of as a whole: texts of 12 pixels
+ * stay readable. */
 const READABLE = 0.92;
 
 /** What is revealed stands so far from the sides, and from the tools below. */
@@ -12,8 +12,8 @@ const CLEAR = { side: 26, foot: 56 };
 
 /** Canvas is an SVG with a world inside that is panned and zoomed. */
 class Canvas {
-  /** @param {string} label what the drawing is, for screen readers
-   * @param {number} [whole] the scale down to which it opens as a whole */
+  /** @param {string} label what the drawing is, for screen readers @param {number} [whole] the
+   * scale down to which it opens as a whole */
   constructor(label, whole) {
     this.whole = whole || READABLE;
     this.world = svg("g", { class: "cv-world" });
@@ -22,7 +22,8 @@ class Canvas {
     this.percent = h("button", { class: "cv-percent", title: "Actual size (0)",
       onclick: () => this.reset() }, "100%");
     /** @param {string} text @param {string} title @param {() => void} onclick */
-    const tool = (text, title, onclick) => h("button", { title, "aria-label": title, onclick }, text);
+    const tool = (text, title, onclick) => h("button", { title, "aria-label": title, onclick },
+      text);
     const tools = h("div", { class: "cv-tools no-print", role: "group", "aria-label": "Zoom" },
       tool("−", "Zoom out (-)", () => this.zoomBy(1 / 1.25)), this.percent,
       tool("+", "Zoom in (+)", () => this.zoomBy(1.25)),
@@ -37,7 +38,8 @@ class Canvas {
     this.free = { w: 0, h: 0 };
     /** What is selected, which nothing may cover. @type {Rect|null} */
     this.held = null;
-    /** Told when the window shows something else; on paper all of it. @type {(all: boolean) => void} */
+    /** Told when the window shows something else; on paper all of it.
+     * @type {(all: boolean) => void} */
     this.onview = () => {};
     /** @type {Rect} */ this.bounds = { x: 0, y: 0, w: 1, h: 1 };
     this.opened = false;
@@ -64,8 +66,8 @@ class Canvas {
     });
   }
 
-  /** show takes over what was drawn into the world.
-   * @param {Rect} bounds @param {MapMark[]} marks @param {boolean} keep keeps the view as it is */
+  /** show takes over what was drawn into the world. @param {Rect} bounds
+   * @param {MapMark[]} marks @param {boolean} keep keeps the view as it is */
   show(bounds, marks, keep) {
     this.bounds = bounds;
     this.map.show(bounds, marks);
@@ -76,8 +78,8 @@ class Canvas {
     }
   }
 
-  /** measure takes the size of the window of the drawing; false while it is not shown. It is asked for
-   * only when it may have changed: the browser lays out the whole drawing to answer. */
+  /** measure takes the size of the window of the drawing; false while it is not shown. It is
+   * asked for only when it may have changed: the browser lays out the whole drawing to answer. */
   measure() {
     if (!this.stale && this.size.w > 0) return true;
     const box = this.root.getBoundingClientRect(), pane = this.pane.getBoundingClientRect();
@@ -105,8 +107,8 @@ class Canvas {
     if (other && this.held) this.reveal(this.held);
   }
 
-  /** place shows the world at a scale: in the middle, or from its beginning where that is asked for and
-   * it is too large. @param {number} k @param {boolean} begin */
+  /** place shows the world at a scale: in the middle, or from its beginning where that is asked
+   * for and it is too large. @param {number} k @param {boolean} begin */
   place(k, begin) {
     const b = this.bounds, dx = this.free.w - b.w * k, dy = this.free.h - b.h * k;
     const x = begin && dx < 0 ? 5 : dx / 2, y = begin && dy < 0 ? 5 : dy / 2;
@@ -120,7 +122,8 @@ class Canvas {
     this.opened = true;
     this.moved = false;
     const across = Math.min(READABLE, (this.free.w - 10) / this.bounds.w);
-    this.place([this.scaleFor(this.bounds, 10), across].find((k) => k >= this.whole) || READABLE, true);
+    this.place([this.scaleFor(this.bounds, 10), across].find((k) => k >= this.whole) || READABLE,
+      true);
   }
 
   /** alignLeft shows the left side of what was laid out for the width of the window. */
@@ -143,7 +146,8 @@ class Canvas {
     this.zoomBy(1 / this.view.k);
   }
 
-  /** @param {number} f @param {Point} [at] in the window of the drawing; its middle when there is none */
+  /** @param {number} f @param {Point} [at] in the window of the drawing; its middle when there
+   * is none */
   zoomBy(f, at) {
     const p = at || { x: this.free.w / 2, y: this.free.h / 2 };
     const k = Math.max(0.02, Math.min(4, this.view.k * f)), r = k / this.view.k;
@@ -239,7 +243,8 @@ class Canvas {
       // Two fingers.
       const before = Math.hypot(was.x - other.x, was.y - other.y);
       const after = Math.hypot(now.x - other.x, now.y - other.y);
-      if (before > 0) this.zoomBy(after / before, { x: (now.x + other.x) / 2, y: (now.y + other.y) / 2 });
+      if (before > 0) this.zoomBy(after / before,
+        { x: (now.x + other.x) / 2, y: (now.y + other.y) / 2 });
     });
     for (const end of /** @type {const} */ (["pointerup", "pointercancel"])) {
       this.svg.addEventListener(end, (ev) => void down.delete(ev.pointerId));
@@ -251,12 +256,11 @@ class Canvas {
     }, true);
   }
 
-  /** key handles the keys of the drawing as a whole.
-   * @param {KeyboardEvent} ev @returns {boolean} whether it did */
+  /** key handles the keys of the drawing as a whole. @param {KeyboardEvent} ev
+   * @returns {boolean} whether it did */
   key(ev) {
     if (ev.ctrlKey || ev.metaKey || ev.altKey) return false;
-    /** @type {Record<string, () => void>} */
-    const keys = {
+    /** @type {Record<string, () => void>} */ const keys = {
       "+": () => this.zoomBy(1.25),
       "=": () => this.zoomBy(1.25),
       "-": () => this.zoomBy(1 / 1.25),
@@ -264,7 +268,8 @@ class Canvas {
       f: () => this.fit(),
     };
     /** @type {Record<string, [number, number]>} */
-    const pans = { ArrowLeft: [80, 0], ArrowRight: [-80, 0], ArrowUp: [0, 80], ArrowDown: [0, -80] };
+    const pans = { ArrowLeft: [80, 0], ArrowRight: [-80, 0], ArrowUp: [0, 80],
+      ArrowDown: [0, -80] };
     if (ev.shiftKey && pans[ev.key]) this.panBy(...pans[ev.key]);
     else if (Object.hasOwn(keys, ev.key)) keys[ev.key]();
     else return false;
@@ -296,8 +301,7 @@ class Minimap {
     this.root = h("div", { class: "cv-map no-print", title: "Drag to move" }, this.svg);
     this.size = { w: 0, h: 0 };
     this.scale = 1;
-    /** @param {PointerEvent} ev */
-    const to = (ev) => {
+    /** @param {PointerEvent} ev */ const to = (ev) => {
       const b = canvas.bounds, p = within(ev, this.svg);
       canvas.centre({ x: b.x + p.x / this.scale, y: b.y + p.y / this.scale });
     };
@@ -312,7 +316,8 @@ class Minimap {
 
   /** @param {Rect} b @param {MapMark[]} marks */
   show(b, marks) {
-    const k = Math.min(170 / b.w, 110 / b.h), w = Math.max(24, b.w * k), high = Math.max(16, b.h * k);
+    const k = Math.min(170 / b.w, 110 / b.h), w = Math.max(24, b.w * k),
+      high = Math.max(16, b.h * k);
     this.scale = k;
     this.size = { w: w + 12, h: high + 12 };
     this.svg.setAttribute("width", w.toFixed(0));
@@ -338,7 +343,8 @@ class Minimap {
     for (const [name, n] of Object.entries(win)) this.win.setAttribute(name, n.toFixed(1));
     const { w, h: high } = this.size;
     const mine = { x: free.w - w - 20, y: free.h - high - 20, w: w + 20, h: high + 20 };
-    const r = held && { x: held.x * v.k + v.x, y: held.y * v.k + v.y, w: held.w * v.k, h: held.h * v.k };
+    const r = held && { x: held.x * v.k + v.x, y: held.y * v.k + v.y, w: held.w * v.k,
+      h: held.h * v.k };
     this.root.classList.toggle("cv-map-up", r !== null && meet(r, mine));
   }
 }

@@ -3,8 +3,8 @@
 
 // Where the data comes from: the JSON in the page, or the server that the page came from.
 
-/** unshared reads JSON. Where it has two lines, the first one is a list of texts, and in the second
- * one "~n" stands for the text at place n. @param {string} text @returns {any} */
+/** unshared reads JSON. Where it has two lines, the first one is a list of texts, and in the
+ * second one "~n" stands for the text at place n. @param {string} text */
 function unshared(text) {
   const end = text.indexOf("\n");
   if (end < 0) return JSON.parse(text);
@@ -12,14 +12,14 @@ function unshared(text) {
   return JSON.parse(text.slice(end).replace(/(?<!\\)"~(\d+)"/g, (_, n) => texts[n]));
 }
 
-/** inflated is what the page holds. @param {string} text @returns {Promise<any>} */
+/** inflated is what the page holds. @param {string} text */
 async function inflated(text) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return unshared(await new Response(plain).text());
 }
 
-/** readPage reads what the page holds: JSON, compressed, in base 64. @returns {Promise<PageData>} */
+/** readPage reads what the page holds: JSON, compressed, in base 64. */
 async function readPage() {
   const again = "write it again with “contextgraph view”.";
   const el = document.getElementById("cg-data");
@@ -42,8 +42,8 @@ async function readPage() {
   return d;
 }
 
-/** lists puts an empty list where Go wrote null, so that no view has to ask.
- * @template T @param {T} o @param {(keyof T)[]} names */
+/** lists puts an empty list where Go wrote null, so that no view has to ask. @template T
+ * @param {T} o @param {(keyof T)[]} names */
 function lists(o, ...names) {
   for (const n of names) o[n] = o[n] || /** @type {any} */ ([]);
 }
@@ -72,9 +72,9 @@ function wholeSession(s) {
 /** filled adds what Go left out because it stands elsewhere in the session. @param {Session} s */
 function filled(s) {
   for (const p of s.spans) {
-    for (const i of p.rows) {
-      s.rows[i].span ||= p.key;
-      s.rows[i].span_id ||= p.span_id;
+    for (const r of p.rows.flatMap((i) => s.rows[i] || [])) {
+      r.span ||= p.key;
+      r.span_id ||= p.span_id;
     }
   }
   for (const t of s.thoughts.nodes) if (s.rows[t.row]) t.span ||= s.rows[t.row].span;
@@ -130,7 +130,7 @@ class StaticData {
     /** @type {Set<Session>} */ this.opened = new Set();
   }
 
-  /** @param {ListQuery} q @returns {Promise<ListPage>} */
+  /** @param {ListQuery} q */
   async list(q) {
     const want = q.q.trim().toLowerCase();
     const found = this.page.list.filter((s) => {
@@ -143,7 +143,7 @@ class StaticData {
     return { sessions: found.slice(from, to), next: to < found.length ? String(to) : "" };
   }
 
-  /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
+  /** @param {SessionKey} k */
   async session(k) {
     const s = this.sessions.get(sessionPath(k));
     if (!s) return null;
@@ -154,7 +154,8 @@ class StaticData {
     return { session: s, code: this.page.code[k.app + "/" + k.user + "/" + k.id] || [] };
   }
 
-  /** load has nothing to do: the file has all payloads. @param {Session} _s @param {number[]} _rows */
+  /** load has nothing to do: the file has all payloads. @param {Session} _s
+   * @param {number[]} _rows */
   async load(_s, _rows) {}
 
   /** inbox has the requests that waited when the file was written. */
@@ -167,7 +168,7 @@ class StaticData {
     throw new Error("This page is a file and can only be read.");
   }
 
-  /** @param {Decision} _ @returns {Promise<never>} */
+  /** @param {Decision} _ */
   decide(_) {
     return this.check();
   }
@@ -205,14 +206,14 @@ class LiveData {
     return { sessions: p.sessions, next: p.next || "" };
   }
 
-  /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
+  /** @param {SessionKey} k */
   async session(k) {
     const p = await this.get("api/session", { ...k });
     return { session: wholeSession(p.session), code: p.code || [] };
   }
 
-  /** load brings the payloads of rows that are not there yet. Rows that are asked for at once come
-   * together. @param {Session} s @param {number[]} rows @returns {Promise<void>} */
+  /** load brings the payloads of rows that are not there yet. Rows that are asked for at once
+   * come together. @param {Session} s @param {number[]} rows */
   load(s, rows) {
     const missing = rows.filter((i) => !s.gists[i].loaded);
     if (missing.length === 0) return Promise.resolve();
@@ -251,14 +252,13 @@ class LiveData {
     withCalls(s);
   }
 
-  /** @returns {Promise<InboxItem[]>} */
   async inbox() {
     const p = await this.get("api/inbox", {});
     return (p.items || []).map(wholeItem);
   }
 
-  /** post sends JSON.
-   * @param {string} path @param {SessionKey} s @param {object} body @param {string} [token] */
+  /** post sends JSON. @param {string} path @param {SessionKey} s @param {object} body
+   * @param {string} [token] */
   async post(path, s, body, token) {
     /** @type {Record<string, string>} */ const headers = { "Content-Type": "application/json" };
     if (token) headers.Authorization = "Bearer " + token;
@@ -266,15 +266,14 @@ class LiveData {
     return readAnswer(await fetch(path, { method: "POST", headers, body: text }));
   }
 
-  /** check asks the world now. It changes nothing.
-   * @param {SessionKey} s @param {string} id @returns {Promise<Rechecked>} */
+  /** check asks the world now. It changes nothing. @param {SessionKey} s @param {string} id */
   async check(s, id) {
     const f = await this.post("api/check", s, { approval_id: id });
     return { ...f, check: f.check && wholeCheck(f.check), needs_agent: f.needs_agent || {} };
   }
 
-  /** decide sends an answer. It resolves when the answer was sent: what comes of it is in the record.
-   * @param {Decision} d @returns {Promise<string>} */
+  /** decide sends an answer. It resolves when the answer was sent: what comes of it is in the
+   * record. @param {Decision} d */
   async decide(d) {
     const { session, token, approval_id, confirmation_id, reply } = d;
     const sent = await this.post("api/decide", session, { approval_id, confirmation_id, ...reply },
@@ -284,7 +283,7 @@ class LiveData {
 }
 
 /** readAnswer gives the JSON of an answer, or throws what the server said was wrong.
- * @param {Response} res @returns {Promise<any>} */
+ * @param {Response} res */
 async function readAnswer(res) {
   /** @type {any} */ let body = null;
   try {

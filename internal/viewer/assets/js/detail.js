@@ -58,8 +58,8 @@ class DetailPane {
   }
 }
 
-/** describe says what is known of ref, null for what the session does not have.
- * @param {App} app @param {Session} s @param {Ref} ref @returns {Described|null} */
+/** describe says what is known of ref, null for what the session does not have. @param {App} app
+ * @param {Session} s @param {Ref} ref */
 function describe(app, s, ref) {
   const span = app.span(ref.key), e = app.entity(ref.key), i = Number(ref.key);
   if (ref.type === "span") return span && describeSpan(app, s, span);
@@ -74,8 +74,8 @@ function part(title, ...body) {
   return h("section", "part", h("h3", {}, title), ...body);
 }
 
-/** partOf is a part with a list, null where there is nothing in it.
- * @param {string} title @param {Child[][]} lines */
+/** partOf is a part with a list, null where there is nothing in it. @param {string} title
+ * @param {Child[][]} lines */
 function partOf(title, lines) {
   return lines.length > 0 && part(title, h("ul", "refs", lines.map((x) => h("li", {}, x))));
 }
@@ -98,12 +98,14 @@ function spanLink(app, key, text) {
     icon(c.icon), h("span", "sr-only", c.label + " "), h("span", "clip", text || s.name));
 }
 
-/** entityLink selects an entity.
- * @param {App} app @param {string|undefined} key @param {string} type @param {string} value */
+/** entityLink selects an entity. @param {App} app @param {string|undefined} key
+ * @param {string} type @param {string} value */
 function entityLink(app, key, type, value) {
-  const body = [h("span", "etype", type), h("span", "clip", value)], cls = "entity " + typeClass(type);
+  const body = [h("span", "etype", type), h("span", "clip", value)],
+    cls = "entity " + typeClass(type);
   if (!key || !app.entity(key)) return h("span", "reflink plain " + cls, body);
-  return h("button", { class: "reflink " + cls, onclick: () => app.select({ type: "entity", key }) },
+  return h("button", { class: "reflink " + cls, onclick: () =>
+    app.select({ type: "entity", key }) },
     body);
 }
 
@@ -120,7 +122,8 @@ function kindMark(cls) {
 
 /** @param {string} status */
 function okBadge(status) {
-  return status === "ERROR" ? badge("Error", "bad", "error") : badge(status || "OK", "good", "check");
+  return status === "ERROR" ? badge("Error", "bad", "error") : badge(status || "OK", "good",
+    "check");
 }
 
 /** plainTable has a name and values in each line. @param {Child[][]} lines @param {Child} [head] */
@@ -135,14 +138,16 @@ function attributeTable(attrs) {
   return list.length > 0 && plainTable(list.map(([k, v]) => [words(k), v]));
 }
 
-/** rowLinks lists rows by what they are. @param {App} app @param {Session} s @param {number[]} rows */
+/** rowLinks lists rows by what they are. @param {App} app @param {Session} s
+ * @param {number[]} rows */
 function rowLinks(app, s, rows) {
   const list = h("ul", "links");
   chunked(list, rows, (i) => {
     const { event_type, status, timestamp } = s.rows[i];
     return h("li", {}, h("button", { class: "linkrow", onclick: () => app.select(refTo("row", i)) },
       h("span", "clip", eventName(event_type)),
-      status === "ERROR" && h("span", "bad-text", icon("error"), "error"), timeEl(timestamp, "ms")));
+      status === "ERROR" && h("span", "bad-text", icon("error"), "error"),
+        timeEl(timestamp, "ms")));
   }, 30);
   return list;
 }
@@ -152,17 +157,17 @@ function viewLink(app, view, ref, text) {
   return app.viewId !== view && smallButton(text, () => app.go(view, ref));
 }
 
-/** @param {App} app @param {Session} s @param {Span} span @returns {Described} */
+/** @param {App} app @param {Session} s @param {Span} span */
 function describeSpan(app, s, span) {
   /** @type {Ref} */ const ref = { type: "span", key: span.key };
   const approval = s.approvals.findIndex((a) => a.span === span.key), asked = s.approvals[approval];
   /** @param {string} link */
   const linked = (link) => s.entities.filter((e) => linksOf(e).get(span.key) === link)
     .map((e) => [entityLink(app, e.key, e.type, e.value)]);
-  /** @param {Edge} e */
-  const edge = (e) => [h("button", { class: "rel linkbtn",
+  /** @param {Edge} e */ const edge = (e) => [h("button", { class: "rel linkbtn",
     onclick: () => app.select({ type: "edge", key: edgeKey(e) }) },
-    e.from === span.key ? e.kind : "← " + e.kind), spanLink(app, e.from === span.key ? e.to : e.from)];
+    e.from === span.key ? e.kind : "← " + e.kind),
+      spanLink(app, e.from === span.key ? e.to : e.from)];
   const edges = s.edges.filter((e) => [e.from, e.to].includes(span.key) && e.kind !== "contains");
   const children = s.spans.filter((x) => x.parent === span.key), more = children.length - 60;
   const rows = span.rows.filter((i) => s.rows[i]), shown = rows.slice(0, 6);
@@ -219,8 +224,7 @@ function describeSpan(app, s, span) {
 
 /** checkFound is what a check found, in lines to read. @param {App} app @param {Check} c */
 function checkFound(app, c) {
-  /** @param {string} type @param {string} value */
-  const name = (type, value) => entityLink(app,
+  /** @param {string} type @param {string} value */ const name = (type, value) => entityLink(app,
     c.entities.find((e) => e.type === type && e.value === value)?.key, type, value);
   const found = [
     ...[...c.alerts, ...c.warnings].map((x) => [name(x.entity_type, x.entity),
@@ -244,7 +248,8 @@ function describeEntity(app, s, e) {
   chunked(sightings, e.evaluated, (x) => h("li", {}, timeEl(x.seen_at, "ms"), spanLink(app, x.span),
     h("span", "muted", x.source + (x.link === "named" ? ", only named" : "")),
     x.row >= 0 && rowLink(app, x.row)), 40);
-  const found = driftsOf(s).entities.get(e.key), last = used.map((x) => x.r).filter((r) => r.outcome).pop();
+  const found = driftsOf(s).entities.get(e.key), last = used.map((x) => x.r)
+    .filter((r) => r.outcome).pop();
   return {
     title: e.value,
     mark: h("span", { class: "kind entity " + typeClass(e.type) }, typeMark(e.type), e.type),
@@ -268,8 +273,8 @@ function describeEntity(app, s, e) {
   };
 }
 
-/** thenAndNow has the value that was seen beside the present one in each line.
- * @param {Rested} r @param {Found} f */
+/** thenAndNow has the value that was seen beside the present one in each line. @param {Rested} r
+ * @param {Found} f */
 function thenAndNow(r, f) {
   const head = h("thead", {}, h("tr", {}, h("td", {}),
     ["Seen", "Now"].map((text) => h("th", { scope: "col" }, text))));
@@ -282,7 +287,7 @@ function thenAndNow(r, f) {
   }), head));
 }
 
-/** @param {App} app @param {Session} s @param {Row} row @param {number} index @returns {Described} */
+/** @param {App} app @param {Session} s @param {Row} row @param {number} index */
 function describeRow(app, s, row, index) {
   const verdict = s.approvals.flatMap((a) => a.checks).find((c) => c.row === index)?.verdict;
   const ref = refTo("row", index);
@@ -332,16 +337,18 @@ function describeApproval(app, a, index) {
   };
 }
 
-/** showWhy goes to the graph with the paths of an approval. @param {App} app @param {number} index */
+/** showWhy goes to the graph with the paths of an approval. @param {App} app
+ * @param {number} index */
 function showWhy(app, index) {
   app.why(index);
   app.go("graph");
 }
 
-/** describeEdge describes a Caused edge, or one from a span to an entity.
- * @param {App} app @param {Session} s @param {string} key @returns {Described|null} */
+/** describeEdge describes a Caused edge, or one from a span to an entity. @param {App} app
+ * @param {Session} s @param {string} key @returns {Described|null} */
 function describeEdge(app, s, key) {
-  /** @param {string} kind @param {string} mark @param {Edge|Sighting} value @param {Child[]} body */
+  /** @param {string} kind @param {string} mark @param {Edge|Sighting} value
+   * @param {Child[]} body */
   const described = (kind, mark, value, ...body) => ({ title: sentence(kind), value,
     mark: h("span", "kind", mark), body: [h("p", {}, EDGE_KINDS[kind]), ...body] });
   const edge = s.edges.find((e) => edgeKey(e) === key);

@@ -4,10 +4,10 @@
 // What all views share: making elements, events, and lists that grow. All texts of a record
 // become text nodes.
 
-/** fill sets attributes and appends children. A prop "on<event>" is a listener, "class" the class,
- * "data" an object of data attributes; true is an attribute without a value; null, undefined and
- * false leave it out. There is no way to give it markup.
- * @param {Element} el @param {Props} props @param {Child[]} children */
+/** fill sets attributes and appends children. A prop "on<event>" is a listener, "class" the
+ * class, "data" an object of data attributes; true is an attribute without a value; null,
+ * undefined and false leave it out. There is no way to give it markup. @param {Element} el
+ * @param {Props} props @param {Child[]} children */
 function fill(el, props, children) {
   const all = typeof props === "string" ? { class: props } : props || {};
   for (const [k, v] of Object.entries(all)) {
@@ -24,17 +24,13 @@ function fill(el, props, children) {
 /** @param {Element|DocumentFragment} el @param {Child} child */
 function append(el, child) {
   if (Array.isArray(child)) for (const c of child) append(el, c);
-  else if (child !== null && child !== undefined && typeof child !== "boolean") el.append(child instanceof Node ? child : String(child));
+  else if (child !== null && child !== undefined && typeof child !== "boolean") el.append(
+    child instanceof Node ? child : String(child));
 }
 
-/**
- * h makes an HTML element. A button is one that sends nothing unless its type says so.
- * @template {keyof HTMLElementTagNameMap} K
- * @param {K} tag
- * @param {Props} [props]
- * @param {Child[]} children
- * @returns {HTMLElementTagNameMap[K]}
- */
+/** h makes an HTML element. A button is one that sends nothing unless its type says so.
+ * @template {keyof HTMLElementTagNameMap} K @param {K} tag @param {Props} [props]
+ * @param {Child[]} children */
 function h(tag, props, ...children) {
   const el = document.createElement(tag);
   if (el instanceof HTMLButtonElement) el.type = "button";
@@ -42,21 +38,15 @@ function h(tag, props, ...children) {
   return el;
 }
 
-/**
- * svg makes an SVG element.
- * @template {keyof SVGElementTagNameMap} K
- * @param {K} tag
- * @param {Props} [props]
- * @param {Child[]} children
- * @returns {SVGElementTagNameMap[K]}
- */
+/** svg makes an SVG element. @template {keyof SVGElementTagNameMap} K @param {K} tag
+ * @param {Props} [props] @param {Child[]} children */
 function svg(tag, props, ...children) {
   const el = document.createElementNS("http://www.w3.org/2000/svg", tag);
   fill(el, props, children);
   return el;
 }
 
-/** sure is what must be there. @template T @param {T|null|undefined} x @returns {T} */
+/** sure is what must be there. @template T @param {T|null|undefined} x */
 function sure(x) {
   if (x === null || x === undefined) throw new Error("something that must be there is missing");
   return x;
@@ -68,12 +58,9 @@ function replace(el, ...children) {
   append(el, children);
 }
 
-/**
- * keepPlace draws something again and leaves the reader where they were: how far they had
- * scrolled, what was open, and where the focus stood.
- * @param {HTMLElement} root
- * @param {() => void} draw
- */
+/** keepPlace draws something again and leaves the reader where they were: how far they had
+ * scrolled, what was open, and where the focus stood. @param {HTMLElement} root
+ * @param {() => void} draw */
 function keepPlace(root, draw) {
   const top = root.scrollTop;
   const open = [...root.querySelectorAll("details")].map((d) => d.open);
@@ -90,10 +77,8 @@ function keepPlace(root, draw) {
   root.scrollTop = top;
 }
 
-/**
- * onPrint calls one function before the page is printed, and another afterwards.
- * @param {() => void} before @param {() => void} after @returns {() => void} ends that
- */
+/** onPrint calls one function before the page is printed, and another afterwards.
+ * @param {() => void} before @param {() => void} after @returns {() => void} ends that */
 function onPrint(before, after) {
   window.addEventListener("beforeprint", before);
   window.addEventListener("afterprint", after);
@@ -103,10 +88,10 @@ function onPrint(before, after) {
   };
 }
 
-/** groupBy keeps the order of the items. @template T, K @param {T[]} items @param {(item: T) => K} key @returns {Map<K, T[]>} */
+/** groupBy keeps the order of the items. @template T, K @param {T[]} items
+ * @param {(item: T) => K} key */
 function groupBy(items, key) {
-  /** @type {Map<K, T[]>} */
-  const groups = new Map();
+  /** @type {Map<K, T[]>} */ const groups = new Map();
   for (const x of items) {
     const k = key(x), group = groups.get(k);
     if (group) group.push(x);
@@ -118,8 +103,7 @@ function groupBy(items, key) {
 /** Emitter calls listeners by name. */
 class Emitter {
   constructor() {
-    /** @type {Map<string, Set<(arg: any) => void>>} */
-    this.listeners = new Map();
+    /** @type {Map<string, Set<(arg: any) => void>>} */ this.listeners = new Map();
   }
 
   /** @param {string} name @param {(arg: any) => void} fn @returns {() => void} unsubscribes */
@@ -135,17 +119,16 @@ class Emitter {
   }
 }
 
-/** chunked fills a container with the elements of many items, some at a time, with a button for more
- * that presses itself when it is scrolled to, and one for what is before the first.
+/** chunked fills a container with the elements of many items, some at a time, with a button for
+ * more that presses itself when it is scrolled to, and one for what is before the first.
  * @template T @param {HTMLElement} root @param {T[]} items
- * @param {(item: T, index: number) => Child} make @param {number} [step]
- * @param {number} [from] the first that is made
+ * @param {(item: T, index: number) => Child} make @param {number} [step] @param {number} [from]
+ * the first that is made
  * @returns {{until: (index: number) => void, near: (index: number) => boolean}} until makes
  * everything up to an index; near says whether that is little to make */
 function chunked(root, items, make, step = 100, from = 0) {
   let first = Math.min(from, items.length), shown = first;
-  /** @param {number} a @param {number} b */
-  const made = (a, b) => {
+  /** @param {number} a @param {number} b */ const made = (a, b) => {
     const part = document.createDocumentFragment();
     for (let i = a; i < b; i++) append(part, make(items[i], i));
     return part;
@@ -153,7 +136,8 @@ function chunked(root, items, make, step = 100, from = 0) {
   /** more is a button in what the container may hold. @param {() => void} onclick */
   const more = (onclick) => {
     const button = h("button", { class: "btn more", onclick });
-    if (root.tagName === "TBODY") return { button, box: h("tr", {}, h("td", { colspan: 20 }, button)) };
+    if (root.tagName === "TBODY") return {
+      button, box: h("tr", {}, h("td", { colspan: 20 }, button)) };
     return { button, box: ["UL", "OL"].includes(root.tagName) ? h("li", {}, button) : button };
   };
   const later = more(() => add(step));

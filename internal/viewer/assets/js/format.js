@@ -33,7 +33,8 @@ function turnName(turn) {
   return turn > 0 ? "Turn " + turn : "Outside of any turn";
 }
 
-/** tokensOf says how many tokens went in and came out. @param {{prompt?: number, completion?: number}} t @param {string} [unit] */
+/** tokensOf says how many tokens went in and came out.
+ * @param {{prompt?: number, completion?: number}} t @param {string} [unit] */
 function tokensOf(t, unit) {
   return fmtInt(t.prompt) + (unit || "") + " in, " + fmtInt(t.completion) + " out";
 }
@@ -44,7 +45,7 @@ function tookOf(row) {
   return ms === undefined || ms === null ? "" : fmtDuration(ms);
 }
 
-/** refTo refers to what has an index. @param {"row"|"approval"} type @param {number} i @returns {Ref} */
+/** refTo refers to what has an index. @param {"row"|"approval"} type @param {number} i */
 function refTo(type, i) {
   return { type, key: String(i) };
 }
@@ -64,7 +65,8 @@ function sameSession(a, b) {
   return !!a && !!b && a.app === b.app && a.user === b.user && a.id === b.id;
 }
 
-/** millis is a time in milliseconds, NaN for none: Go's zero time is none. @param {string|null|undefined} t */
+/** millis is a time in milliseconds, NaN for none: Go's zero time is none.
+ * @param {string|null|undefined} t */
 function millis(t) {
   if (!t || t.startsWith("0001-")) return NaN;
   return Date.parse(t);
@@ -96,10 +98,12 @@ function zone() {
   return clockSettings.utc ? "UTC" : "local time";
 }
 
-/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"clock"|"ms"} [form] */
+/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t
+ * @param {"clock"|"ms"} [form] */
 function timeEl(t, form) {
   if (Number.isNaN(millis(t))) return h("span", "muted", "–");
-  return h("time", { datetime: t, title: t + " (UTC)" }, form ? fmtClock(t, form === "ms") : fmtTime(t));
+  return h("time", { datetime: t, title: t + " (UTC)" }, form ? fmtClock(t, form === "ms")
+    : fmtTime(t));
 }
 
 /** fmtAgo says how long ago a time was. @param {number} at in milliseconds */
@@ -110,7 +114,8 @@ function fmtAgo(at) {
   if (min < 48 * 60) return Math.floor(min / 60) + " h ago";
   const days = Math.floor(min / 1440);
   if (days < 60) return days + " days ago";
-  return days < 730 ? Math.floor(days / 30.4) + " months ago" : Math.floor(days / 365) + " years ago";
+  return days < 730 ? Math.floor(days / 30.4) + " months ago" : Math.floor(days / 365)
+    + " years ago";
 }
 
 /** What depends on the present time, by what an element has it as. */
@@ -150,15 +155,16 @@ function tick() {
   }
 }
 
-/** inTwo is a number of a unit and the rest in a smaller one: "2 h 5 min".
- * @param {number} n @param {number} by @param {string} unit @param {string} rest */
+/** inTwo is a number of a unit and the rest in a smaller one: "2 h 5 min". @param {number} n
+ * @param {number} by @param {string} unit @param {string} rest */
 function inTwo(n, by, unit, rest) {
   return Math.floor(n / by) + " " + unit + (n % by ? " " + (n % by) + " " + rest : "");
 }
 
-/** fmtDuration says a duration for people. @param {number|null|undefined} ms @returns {string} */
-function fmtDuration(ms) {
-  if (ms === null || ms === undefined || Number.isNaN(ms)) return "–";
+/** fmtDuration says a duration for people. @param {any} took @returns {string} */
+function fmtDuration(took) {
+  const ms = Number(took ?? NaN);
+  if (Number.isNaN(ms)) return "–";
   if (ms < 0) return "−" + fmtDuration(-ms);
   if (ms === 0) return "0 ms";
   if (ms < 1) return ms.toFixed(2) + " ms";

@@ -29,9 +29,9 @@ class GraphDrawing {
       const head = svg("path", { class: "ge-head ge-head-" + k, d: "M0 0.500 8 4 0 7.500Z" });
       return arrowHead("gm-" + k, 8, 7, "auto-start-reverse", head);
     })));
-    /** @param {Event} ev */
-    const over = (ev) => {
-      const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]") : null;
+    /** @param {Event} ev */ const over = (ev) => {
+      const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]")
+        : null;
       if (!el) this.name(this.nodeAt, this.edgeAt);
       else this.name(el.getAttribute("data-stop"), Number(el.getAttribute("data-edge") || -1));
     };
@@ -40,7 +40,7 @@ class GraphDrawing {
     canvas.svg.addEventListener("pointerleave", () => this.name(this.nodeAt, this.edgeAt));
   }
 
-  /** @param {GraphModel} m @param {boolean} keep @returns {Map<string, Stop>} */
+  /** @param {GraphModel} m @param {boolean} keep */
   show(m, keep) {
     this.model = m;
     this.canvas.measure();
@@ -51,13 +51,16 @@ class GraphDrawing {
     for (const b of things) b.across = width;
     // A number stands before the lane that its line leads into.
     const laneOf = new Map(boxes.map((b) => [b.id, b.lane]));
-    const numbered = new Set(m.edges.filter((e) => e.edges.length > 1).map((e) => laneOf.get(e.to)));
+    const numbered = new Set(m.edges.filter((e) => e.edges.length > 1)
+      .map((e) => laneOf.get(e.to)));
     const heads = [0, 1, 2, 3, 4].map((lane) => (numbered.has(lane) ? 34 : 14));
     const board = boardRows(boxes, besideOf(m), heads);
     // A way there and back is one line with two heads.
     const known = new Set(m.edges.map(edgeKey)), quiet = quietEdges(m);
-    const twin = (/** @type {GraphEdge} */ e) => known.has(edgeKey({ ...e, from: e.to, to: e.from }));
-    const links = m.edges.map((e) => ({ from: e.from, to: e.to, kind: e.kind, quiet: quiet.has(e) }));
+    const twin = (/** @type {GraphEdge} */ e) =>
+      known.has(edgeKey({ ...e, from: e.to, to: e.from }));
+    const links = m.edges.map((e) =>
+      ({ from: e.from, to: e.to, kind: e.kind, quiet: quiet.has(e) }));
     const routes = planRoutes(board, links);
     routes.forEach((r, i) => {
       // Lines over many turns to what was seen in one of them would hide everything else.
@@ -66,7 +69,7 @@ class GraphDrawing {
     });
     const tracks = assignTracks(routes, links);
     placeBoard(board, tracks.counts, 110);
-    /** @param {{a: number, c: number, along: number, across: number}} p @returns {Rect} */
+    /** @param {{a: number, c: number, along: number, across: number}} p */
     const rect = (p) => ({ x: p.c, y: p.a, w: p.across, h: p.along });
 
     const nodes = svg("g", { role: "group", "aria-label": plural(m.nodes.length, "node") });
@@ -105,7 +108,7 @@ class GraphDrawing {
     return stopsOf(this.field, m.nodes.map((n) => n.id), items, m.edges, order);
   }
 
-  /** box is how much room a node needs. @param {GraphNode} n @returns {Box} */
+  /** box is how much room a node needs. @param {GraphNode} n */
   box(n) {
     if (n.entity) {
       const text = foundText(n.found);
@@ -121,8 +124,8 @@ class GraphDrawing {
       across: NODE_R * 2 + 14 + w };
   }
 
-  /** most is how wide the name of a step may be: where there is little room, a message is cut first.
-   * @param {GraphNode} n */
+  /** most is how wide the name of a step may be: where there is little room, a message is cut
+   * first. @param {GraphNode} n */
   most(n) {
     if (window.innerWidth < 600) return 130;
     return this.canvas.size.w < 1060 && n.kind === "user" ? 94 : 200;
@@ -143,7 +146,7 @@ class GraphDrawing {
     return g;
   }
 
-  /** @param {GraphNode} n @param {Rect} r @returns {Child} */
+  /** @param {GraphNode} n @param {Rect} r */
   entity(n, r) {
     const text = foundText(n.found), x = r.x + 33, room = r.w - 39;
     const found = n.found && text ? outcomeOf(n.found.outcome) : null;
@@ -162,7 +165,7 @@ class GraphDrawing {
     ];
   }
 
-  /** @param {GraphNode} n @param {Point} c @returns {Child} */
+  /** @param {GraphNode} n @param {Point} c */
   step(n, c) {
     const at = { cx: c.x, cy: c.y }, x = c.x + NODE_R + 7;
     const s = n.verdict ? statusInfo(n.verdict) : null;
@@ -178,15 +181,17 @@ class GraphDrawing {
         svg("rect", { x, y: c.y + 2, width: textWidth(s.label, 12, true) + 24, height: 16, rx: 8 }),
         drawnIcon(s.icon, x + 5, c.y + 4.5, 0.69),
         svg("text", { class: "gn-left", x: x + 18, y: c.y + 14 }, s.label))
-        : svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 }, fitText(n.sub, this.most(n), 12)),
+        : svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 },
+          fitText(n.sub, this.most(n), 12)),
       n.spans.length > 1
         && pill(c.x - NODE_R + 2, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"),
       n.errors > 0 && pill(c.x + NODE_R - 3, c.y + NODE_R - 4, "!", "gn-error"),
     ];
   }
 
-  /** edge is a line, with its number where it stands for several. @param {GraphEdge} e @param {number} i
-   * @param {string} d @param {Point[]} p @param {boolean} both whether it has a head at both ends */
+  /** edge is a line, with its number where it stands for several. @param {GraphEdge} e
+   * @param {number} i @param {string} d @param {Point[]} p @param {boolean} both whether it has
+   * a head at both ends */
   edge(e, i, d, p, both) {
     const times = e.edges.length > 1 ? "×" + e.edges.length : "", head = "url(#gm-" + e.kind + ")";
     const end = p[p.length - 1], before = p[p.length - 2];
@@ -197,7 +202,8 @@ class GraphDrawing {
     const label = (/** @type {string} */ id) => sure(this.model.byId.get(id)).label;
     const g = svg("g", { class: "geg ge-k-" + e.kind, "data-edge": i },
       svg("path", { class: "ge-hit", d }),
-      svg("path", { class: "ge ge-" + e.kind, d, "marker-end": head, "marker-start": both && head }),
+      svg("path", { class: "ge ge-" + e.kind, d, "marker-end": head, "marker-start": both
+        && head }),
       times && svg("text", count, times),
       svg("title", {}, label(e.from) + " " + e.kind + " " + label(e.to)
         + (times && " × " + e.edges.length)));
@@ -206,8 +212,8 @@ class GraphDrawing {
     return g;
   }
 
-  /** dress marks the element of a node by what is selected and highlighted.
-   * @param {string} id @param {SVGElement} el */
+  /** dress marks the element of a node by what is selected and highlighted. @param {string} id
+   * @param {SVGElement} el */
   dress(id, el) {
     const order = this.paths?.order.get(id), r = sure(this.rects.get(id));
     el.classList.toggle("on", !!order);
@@ -298,11 +304,10 @@ class GraphDrawing {
   }
 }
 
-/** stopsOf are the stops of the items of a drawing, by what leads to each and where it leads. Edges of
- * the kinds that come first are the first choices.
- * @param {Field} field @param {string[]} ids of the first items @param {Piece[]} items
- * @param {{from: string, to: string, kind: string}[]} edges @param {string[][]} order
- * @returns {Map<string, Stop>} */
+/** stopsOf are the stops of the items of a drawing, by what leads to each and where it leads.
+ * Edges of the kinds that come first are the first choices. @param {Field} field
+ * @param {string[]} ids of the first items @param {Piece[]} items
+ * @param {{from: string, to: string, kind: string}[]} edges @param {string[][]} order */
 function stopsOf(field, ids, items, edges, order) {
   /** @type {Map<string, Stop>} */ const stops = new Map();
   ids.forEach((id, i) => {
@@ -338,27 +343,27 @@ function boxAround(r, by) {
   return { x: r.x - by, y: r.y - by, width: r.w + 2 * by, height: r.h + 2 * by };
 }
 
-/** cornersOf are two corners of a box. @param {Rect} r @returns {Point[]} */
+/** cornersOf are two corners of a box. @param {Rect} r */
 function cornersOf(r) {
   return [{ x: r.x, y: r.y }, { x: r.x + r.w, y: r.y + r.h }];
 }
 
-/** drawnIcon is an icon in a drawing.
- * @param {IconName} name @param {number} x @param {number} y @param {number} scale */
+/** drawnIcon is an icon in a drawing. @param {IconName} name @param {number} x @param {number} y
+ * @param {number} scale */
 function drawnIcon(name, x, y, scale) {
   const transform = "translate(" + x + " " + y + ") scale(" + scale + ")";
   return svg("path", { class: "gn-icon", d: ICONS[name], transform });
 }
 
-/** swing is a line between bands, which leaves and enters level with the rows.
- * @param {Point} a @param {Point} b */
+/** swing is a line between bands, which leaves and enters level with the rows. @param {Point} a
+ * @param {Point} b */
 function swing(a, b) {
   return "M" + pointText(a.x, a.y) + "C" + pointText(a.x + 60, a.y) + " " + pointText(b.x - 60, b.y)
     + " " + pointText(b.x, b.y);
 }
 
-/** pill is a small number on a node.
- * @param {number} x @param {number} y @param {string} text @param {string} cls */
+/** pill is a small number on a node. @param {number} x @param {number} y @param {string} text
+ * @param {string} cls */
 function pill(x, y, text, cls) {
   const width = Math.max(16, textWidth(text, 12, true) + 9);
   return svg("g", { class: "gn-pill " + cls },

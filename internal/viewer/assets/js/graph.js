@@ -31,7 +31,8 @@ class GraphView {
     root.append(h("div", "gv", this.bar, this.legend,
       h("div", "gv-body", this.canvas.root, this.table, this.side)));
     this.canvas.svg.addEventListener("click", (ev) => {
-      const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]") : null;
+      const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]")
+        : null;
       const stop = el ? el.getAttribute("data-stop") : this.draw.under(ev);
       if (stop) {
         this.activate(stop);
@@ -71,8 +72,8 @@ class GraphView {
 
   /** @param {Session} s @param {GraphModel} model */
   renderBar(s, model) {
-    /** @param {string} label @param {boolean} on @param {() => void} onclick @param {string} title
-     * @param {string} [cls] */
+    /** @param {string} label @param {boolean} on @param {() => void} onclick
+     * @param {string} title @param {string} [cls] */
     const choice = (label, on, onclick, title, cls) =>
       h("button", { class: cls, "aria-pressed": String(on), title, onclick }, label);
     const aggregate = (/** @type {boolean} */ on) => {
@@ -83,10 +84,12 @@ class GraphView {
     const none = s.approvals.length === 0;
     const pick = h("select", { id: "gv-why", disabled: none }, options([
       ["", none ? "no approval was asked for" : "choose an approval"],
-      ...s.approvals.map((a, i) => /** @type {[string, string]} */ ([String(i), (i + 1) + ". " + a.tool
+      ...s.approvals.map((a, i) => /** @type {[string, string]} */ ([
+        String(i), (i + 1) + ". " + a.tool
         + " (" + statusInfo(a.status).label.toLowerCase() + ", "
         + plural(a.why.length, "entity", "entities") + ")"]))]));
-    pick.addEventListener("change", () => this.app.why(pick.value === "" ? null : Number(pick.value)));
+    pick.addEventListener("change",
+      () => this.app.why(pick.value === "" ? null : Number(pick.value)));
     replace(this.bar,
       segments("Detail",
         choice("Expanded", !this.aggregated, () => aggregate(false), "Every span is a node"),
@@ -121,7 +124,8 @@ class GraphView {
       ...s.edges.map((e) => "edge:" + e.kind),
     ], (key) => key)].map(([key, all]) => [key, all.length]));
     /** @param {string} k */
-    const line = (k) => svg("svg", { class: "gv-line", width: 26, height: 10, "aria-hidden": "true" },
+    const line = (k) => svg("svg", { class: "gv-line", width: 26, height: 10,
+      "aria-hidden": "true" },
       svg("path", { class: "ge ge-" + k, d: "M1 5H19" }),
       svg("path", { class: "ge-head ge-head-" + k, d: "M18 1.500 25 5 18 8.500Z" }));
     replace(this.legend,
@@ -160,13 +164,11 @@ class GraphView {
 
   renderSide() {
     const a = this.asked(), mem = this.members;
-    /** @param {string} text @param {() => void} fn */
-    const head = (text, fn) =>
+    /** @param {string} text @param {() => void} fn */ const head = (text, fn) =>
       h("div", "gv-sidehead", h("h3", {}, text), iconButton("close", "Close", fn));
     /** @type {Child[]} */ const parts = [];
     if (a) {
-      /** @param {Why} w */
-      const line = (w) => h("li", typeClass(w.type), h("button", {
+      /** @param {Why} w */ const line = (w) => h("li", typeClass(w.type), h("button", {
         "aria-pressed": String(this.only === w.entity),
         onclick: () => this.choosePath(this.only === w.entity ? null : w.entity),
       }, typeMark(w.type),
@@ -214,7 +216,8 @@ class GraphView {
         ref: { type: "span", key: sp.key } };
     }));
     this.draw.reveal(id);
-    this.app.select(n.entity ? { type: "entity", key: n.id } : { type: "span", key: n.spans[0].key });
+    this.app.select(n.entity ? { type: "entity", key: n.id } : {
+      type: "span", key: n.spans[0].key });
   }
 
   /** @param {number} i */
@@ -242,8 +245,7 @@ class GraphView {
     const next = mine[(mine.indexOf(m.edges[this.draw.edgeAt]) + 1) % mine.length];
     if (!next) return true;
     this.activateEdge(m.edges.indexOf(next));
-    /** @param {string} key */
-    const name = (key) => graphNodeName(sure(m.byId.get(key)));
+    /** @param {string} key */ const name = (key) => graphNodeName(sure(m.byId.get(key)));
     announce(name(next.from) + " " + next.kind + " " + name(next.to));
     return true;
   }

@@ -1,7 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the record has of a request: its checks, the answers, the run, and the history in the ledger.
+// What the record has of a request: its checks, the answers, the run, and the history in the
+// ledger.
 
 /** failureList says why a check failed, and what to do. @param {Check} c */
 function failureList(c) {
@@ -15,13 +16,16 @@ function failureList(c) {
   }));
 }
 
-/** unproven says why the last check failed, and what that means. @param {Approval & {last: Check|undefined}} a */
+/** unproven says why the last check failed, and what that means.
+ * @param {Approval & {last: Check|undefined}} a */
 function unproven(a) {
   if (!a.last || a.last.verdict !== "check_failed") return null;
   const blocked = !a.overridden && a.answers.some((x) => x.confirmed);
   return h("div", "callout bad", icon("lock"), h("div", {},
-    h("p", {}, h("strong", {}, blocked ? "Blocked: its check failed." : "Its check failed."), " That does not mean that anything has changed."),
-    blocked && waits(a.status) && !a.hopeless && h("p", {}, "The request stays open: answer again when the cause is gone."),
+    h("p", {}, h("strong", {}, blocked ? "Blocked: its check failed." : "Its check failed."),
+      " That does not mean that anything has changed."),
+    blocked && waits(a.status) && !a.hopeless
+      && h("p", {}, "The request stays open: answer again when the cause is gone."),
     failureList(a.last)));
 }
 
@@ -85,15 +89,20 @@ function checkList(app, a) {
 
 /** @param {App} app @param {Approval} a */
 function answerList(app, a) {
-  if (a.answers.length === 0) return h("p", "muted", waits(a.status) ? "Nobody has answered yet." : "Nobody answered.");
+  if (a.answers.length === 0) return h("p", "muted", waits(a.status) ? "Nobody has answered yet."
+    : "Nobody answered.");
   return h("ul", "answers", a.answers.map((x) => h("li", {},
     answerMark(x.confirmed),
-    h("span", {}, "by ", h("strong", {}, x.approver || "a person the record does not name"), " ", x.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated", "idle")),
+    h("span", {}, "by ", h("strong", {}, x.approver || "a person the record does not name"), " ",
+      x.authenticated ? badge("authenticated", "good", "lock")
+      : badge("not authenticated", "idle")),
     timeEl(x.at),
     x.because && h("span", {}, "because: " + x.because),
     x.change && h("span", {}, "wants: " + x.change),
     x.override && [badge("overrides", "bad", "warning"), h("span", {}, x.override)],
-    x.accepted ? h("span", "muted", "taken") : x.confirmed && h("span", "warn-text", icon("warning"), "not taken" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
+    x.accepted ? h("span", "muted", "taken") : x.confirmed
+      && h("span", "warn-text", icon("warning"),
+      "not taken" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
     x.row >= 0 && rowLink(app, x.row))));
 }
 
@@ -103,7 +112,10 @@ function execution(app, a) {
   if (!e) return h("p", "muted", "It did not run.");
   const ended = !Number.isNaN(millis(e.end));
   return [
-    facts([["Result", !ended && !e.status ? badge("no end recorded", "doubt", "doubt") : okBadge(e.status || "")], ["Started", timeEl(e.start)], ["Took", ended && fmtDuration(millis(e.end) - millis(e.start))], ["Step", spanLink(app, e.span)]], "line"),
+    facts([["Result", !ended && !e.status ? badge("no end recorded", "doubt", "doubt")
+      : okBadge(e.status || "")], ["Started", timeEl(e.start)],
+      ["Took", ended && fmtDuration(millis(e.end) - millis(e.start))],
+      ["Step", spanLink(app, e.span)]], "line"),
     e.error && errorBox(e.error, 400),
   ];
 }
@@ -111,8 +123,7 @@ function execution(app, a) {
 /** historyTable scrolls on its own where it is too wide, also by keys. @param {Step[]} steps */
 function historyTable(steps) {
   const label = "History in the ledger", heads = ["Time", "State", "By", "Verdict", "Note"];
-  /** @param {Step} s */
-  const line = (s) => h("tr", {}, [
+  /** @param {Step} s */ const line = (s) => h("tr", {}, [
     timeEl(s.at),
     [s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))],
     [s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")],

@@ -5,9 +5,7 @@
 
 /** Roving holds the focus within a drawing. */
 class Roving {
-  /** @param {Canvas} canvas
-   * @param {{activate: (id: string) => void, key: (id: string, ev: KeyboardEvent) => boolean,
-   * leave: () => void}} on */
+  /** @param {Canvas} canvas @param {RovingKeys} on */
   constructor(canvas, on) {
     this.canvas = canvas;
     this.on = on;
@@ -94,8 +92,8 @@ class Roving {
     this.focus(id);
   }
 
-  /** side goes to the next of the siblings, or to what lies beside.
-   * @param {Stop} s @param {number} by */
+  /** side goes to the next of the siblings, or to what lies beside. @param {Stop} s
+   * @param {number} by */
   side(s, by) {
     const next = this.siblings[this.siblings.indexOf(this.current) + by];
     if (this.siblings.includes(this.current) && next !== undefined) {

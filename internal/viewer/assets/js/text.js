@@ -7,8 +7,8 @@
 let family = "";
 /** @type {Map<string, number>} */ const knownWidths = new Map();
 
-/** textWidth is the width of a text in one line, in pixels.
- * @param {string} text @param {number} size @param {boolean} [bold] */
+/** textWidth is the width of a text in one line, in pixels. @param {string} text
+ * @param {number} size @param {boolean} [bold] */
 function textWidth(text, size, bold) {
   const font = (bold ? "600 " : "") + size + "px ", key = font + text;
   let w = knownWidths.get(key);
@@ -22,9 +22,8 @@ function textWidth(text, size, bold) {
   return w;
 }
 
-/** fitting is how many characters of a text fit, with what stands behind them.
- * @param {string} s @param {string} tail @param {number} width @param {number} size
- * @param {boolean} [bold] */
+/** fitting is how many characters of a text fit, with what stands behind them. @param {string} s
+ * @param {string} tail @param {number} width @param {number} size @param {boolean} [bold] */
 function fitting(s, tail, width, size, bold) {
   let low = 0, high = s.length;
   while (low < high) {
@@ -35,16 +34,16 @@ function fitting(s, tail, width, size, bold) {
   return low;
 }
 
-/** fitText cuts a text to a width, with a mark where it was cut.
- * @param {any} text @param {number} width @param {number} size @param {boolean} [bold] */
+/** fitText cuts a text to a width, with a mark where it was cut. @param {any} text
+ * @param {number} width @param {number} size @param {boolean} [bold] */
 function fitText(text, width, size, bold) {
   const s = clip(text, 300);
   if (textWidth(s, size, bold) <= width) return s;
   return s.slice(0, fitting(s, "…", width, size, bold)).trimEnd() + "…";
 }
 
-/** wrapText breaks a text into at most so many lines, between words or behind the marks within names.
- * @param {string} text @param {number} width @param {number} size @param {number} rows
+/** wrapText breaks a text into at most so many lines, between words or behind the marks within
+ * names. @param {string} text @param {number} width @param {number} size @param {number} rows
  * @param {boolean} [bold] @returns {string[]} */
 function wrapText(text, width, size, rows, bold) {
   /** @type {string[]} */ const out = [];

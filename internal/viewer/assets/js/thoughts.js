@@ -121,7 +121,8 @@ class ThoughtsView {
         this.render();
       } }, capital(shape));
     const turns = [...new Set(all.map((b) => b.turn))];
-    /** @param {string} label @param {string} title @param {number[]} turns @param {string[]} trips */
+    /** @param {string} label @param {string} title @param {number[]} turns
+     * @param {string[]} trips */
     const act = (label, title, turns, trips) => smallButton(label, () => {
       this.foldedTurns = new Set(turns);
       this.foldedTrips = new Set(trips);
@@ -135,7 +136,8 @@ class ThoughtsView {
       act("Backbone only", "Collapse the tool calls and what they observed", [], trips),
       act("Collapse turns", "One box for each turn", turns, [...this.foldedTrips]),
       turns.length > 1 && turns.length <= 12 && segments("Turns", turns.map((t) => {
-        const open = !this.foldedTurns.has(t), title = (open ? "Collapse" : "Expand") + " turn " + t;
+        const open = !this.foldedTurns.has(t), title = (open ? "Collapse" : "Expand") + " turn "
+          + t;
         return h("button", { "aria-pressed": String(open), title, onclick: () => this.foldTurn(t) },
           "Turn " + t);
       })),
@@ -157,7 +159,8 @@ class ThoughtsView {
     const box = { class: "tn-box", ...boxAround(r, 0), rx: bone ? 10 : 5 };
     const cls = "tn " + kind.cls + (bad ? " tn-bad" : "") + (turn ? " tn-turn" : "");
     const x = r.x + r.w - 15, y = r.y + 13;
-    const sign = "M" + (x - 3.5) + " " + y + "h7" + (hidden ? "M" + x + " " + (y - 3.5) + "v7" : "");
+    const sign = "M" + (x - 3.5) + " " + y + "h7" + (hidden ? "M" + x + " " + (y - 3.5) + "v7"
+      : "");
     const whole = t.detail && t.detail !== t.label ? "\n" + clip(t.detail, 400) : "";
     const g = svg("g", { class: cls, "data-stop": c.id, role: "button", "aria-label": says,
       "aria-expanded": foldable ? String(c.hidden === 0) : null, tabindex: "-1" },
@@ -195,8 +198,8 @@ class ThoughtsView {
     return done === null || partsOf(c).some((t) => done.has(t.id));
   }
 
-  /** dress marks the element of a card by the selection and the playback.
-   * @param {ThoughtCard} c @param {SVGElement} el */
+  /** dress marks the element of a card by the selection and the playback. @param {ThoughtCard} c
+   * @param {SVGElement} el */
   dress(c, el) {
     const at = this.at;
     el.classList.toggle("sel", c.id === this.selected);
@@ -274,8 +277,8 @@ class ThoughtsView {
     if (now && !quiet) this.canvas.reveal(now.rect);
   }
 
-  /** reach shows what had happened by a step of the playback.
-   * @param {Set<string>|null} done null for all @param {Thought|null} at */
+  /** reach shows what had happened by a step of the playback. @param {Set<string>|null} done
+   * null for all @param {Thought|null} at */
   reach(done, at) {
     this.done = done;
     this.at = at;
@@ -313,8 +316,8 @@ const thoughtsView = {
 const STEP_MS = { least: 350, most: 2200 };
 
 class ThoughtPlayer {
-  /** @param {(done: Set<string>|null, at: Thought|null) => void} reach shows a state; null is all of
-   * it */
+  /** @param {(done: Set<string>|null, at: Thought|null) => void} reach shows a state; null is
+   * all of it */
   constructor(reach) {
     this.reach = reach;
     /** @type {Thought[]} */ this.order = [];
@@ -332,7 +335,8 @@ class ThoughtPlayer {
         this.pause();
         this.seek(Number(this.range.value));
       } });
-    const speeds = ["0.5", "1", "2", "4"].map((v) => /** @type {[string, string]} */ ([v, v + "×"]));
+    const speeds = ["0.5", "1", "2", "4"].map((v) =>
+      /** @type {[string, string]} */ ([v, v + "×"]));
     const pick = selectBox("Speed", speeds, (v) => (this.speed = Number(v)));
     pick.value = "1";
     this.text = h("output", { class: "tv-step", "aria-live": "polite" });
@@ -344,7 +348,8 @@ class ThoughtPlayer {
     this.pause();
   }
 
-  /** @param {Thought[]} nodes @param {boolean} same whether it is the session that was shown before */
+  /** @param {Thought[]} nodes @param {boolean} same whether it is the session that was shown
+   * before */
   show(nodes, same) {
     const all = this.at >= this.order.length;
     this.order = [...nodes].sort((a, b) => (millis(a.at) || 0) - (millis(b.at) || 0));

@@ -24,8 +24,7 @@ class TimelineView {
       tabindex: "-1", onclick: (/** @type {Event} */ ev) => this.click(ev) });
     this.scroll = h("div", "tl-scroll", this.head, this.sheet);
     root.append(h("div", "tl", this.bar, this.scroll));
-    /** @type {StepList<TimeRow>} */
-    this.list = new StepList(app, {
+    /** @type {StepList<TimeRow>} */ this.list = new StepList(app, {
       scroll: this.scroll, head: this.head, root: this.sheet, height: ROW_PX,
       keeps: (r) => !parentsOf(r).some((p) => this.folded.has(p.id)),
       make: (r, place) => this.row(r, place),
@@ -70,18 +69,19 @@ class TimelineView {
 
   /** @param {Session} s */
   renderBar(s) {
-    /** @param {string} text @param {string} title @param {(r: TimeRow) => boolean} which to close */
+    /** @param {string} text @param {string} title @param {(r: TimeRow) => boolean} which to
+     * close */
     const act = (text, title, which) => smallButton(text, () => {
       this.folded = new Set(this.list.lines.filter(which).map((r) => r.id));
       this.list.update();
     }, title);
     /** @param {string} text @param {string} title @param {() => void} onclick */
-    const zoom = (text, title, onclick) => h("button", { title, "aria-label": title, onclick }, text);
+    const zoom = (text, title, onclick) => h("button", { title, "aria-label": title, onclick },
+      text);
     /** @param {string} cls @param {Child} [body] */
     const sample = (cls, body) => h("span", "tl-bar tl-sample k-tool " + cls, body);
     const idle = this.scale.list.some((x) => x.idle);
-    /** @param {boolean} which */
-    const time = (which) => fmtDuration(
+    /** @param {boolean} which */ const time = (which) => fmtDuration(
       this.scale.list.reduce((n, x) => n + (x.idle === which ? x.t1 - x.t0 : 0), 0));
     replace(this.bar,
       segments("Zoom",
@@ -134,7 +134,8 @@ class TimelineView {
       crit && "on the critical path", bad && "error " + (sp.error || ""),
       within && within + " within", sp?.open && "no end recorded"].filter(Boolean).join(", ");
     const error = bad && icon("error", w > 18 ? "" : "bad-text");
-    const cls = ["tl-bar", !sp && "tl-turn", crit && "tl-crit", w < 10 && "tl-thin", bad && "tl-bad",
+    const cls = ["tl-bar", !sp && "tl-turn", crit && "tl-crit", w < 10 && "tl-thin",
+      bad && "tl-bad",
       sp?.open && "tl-open"].filter(Boolean).join(" ");
     const bar = at(h("span", { class: cls, title: says }, w > 18 && error), x0, w);
     const label = at(h("span", "tl-took", w <= 18 && error, took + (sp?.open ? " · open" : ""),
@@ -182,7 +183,8 @@ class TimelineView {
     const { list } = this, at = list.shown.indexOf(r), shut = this.folded.has(r.id);
     return {
       ArrowRight: () => r.size > 0 && (shut ? this.twist(r) : list.to(at + 1)),
-      ArrowLeft: () => (r.size > 0 && !shut ? this.twist(r) : r.parent && list.to(list.shown.indexOf(r.parent))),
+      ArrowLeft: () => (r.size > 0 && !shut ? this.twist(r) : r.parent
+        && list.to(list.shown.indexOf(r.parent))),
       Enter: () => this.activate(r),
       " ": () => this.twist(r),
       "+": () => this.zoomTo(this.zoom * 1.5),
@@ -203,7 +205,8 @@ class TimelineView {
   /** @param {number} z @param {number} [clientX] what stays where it is */
   zoomTo(z, clientX) {
     const left = this.scroll.getBoundingClientRect().left + this.nameWidth;
-    const dx = clientX === undefined ? (this.scroll.clientWidth - this.nameWidth) / 2 : clientX - left;
+    const dx = clientX === undefined ? (this.scroll.clientWidth - this.nameWidth) / 2
+      : clientX - left;
     const share = (this.scroll.scrollLeft + dx) / this.scale.width;
     this.zoom = Math.max(1, Math.min(400, z));
     this.list.draw();
@@ -223,13 +226,13 @@ class TimelineView {
 
 /** parentsOf are the rows that a row lies within. @param {TimeRow} r */
 function parentsOf(r) {
-  /** @type {TimeRow[]} */
-  const out = [];
+  /** @type {TimeRow[]} */ const out = [];
   for (let p = r.parent; p; p = p.parent) out.push(p);
   return out;
 }
 
-/** at places an element along the time. @template {HTMLElement} T @param {T} el @param {number} x @param {number} [w] @returns {T} */
+/** at places an element along the time. @template {HTMLElement} T @param {T} el
+ * @param {number} x @param {number} [w] @returns {T} */
 function at(el, x, w) {
   el.style.left = x.toFixed(1) + "px";
   if (w !== undefined) el.style.width = w.toFixed(1) + "px";
@@ -238,11 +241,13 @@ function at(el, x, w) {
 
 /** breakMark is where an axis is broken. */
 function breakMark() {
-  return svg("svg", { class: "tl-break", width: 16, height: 12, viewBox: "0 0 16 12", "aria-hidden": "true" }, svg("path", { d: "M3.500 11.500 7.500.500M8.500 11.500 12.500.500" }));
+  return svg("svg", { class: "tl-break", width: 16, height: 12, viewBox: "0 0 16 12",
+    "aria-hidden": "true" }, svg("path", { d: "M3.500 11.500 7.500.500M8.500 11.500 12.500.500" }));
 }
 
 /** @type {ViewSpec} */
-const timelineView = { id: "timeline", title: "Timeline", mount: (root, app) => new TimelineView(root, app) };
+const timelineView = { id: "timeline", title: "Timeline", mount: (root, app) =>
+  new TimelineView(root, app) };
 
 // A time axis on which waiting takes little room, and the tree of spans beside it.
 
@@ -250,15 +255,11 @@ const timelineView = { id: "timeline", title: "Timeline", mount: (root, app) => 
 const IDLE_SHARE = 0.5;
 const IDLE_PX = 46;
 
-/**
- * stretches cuts the time of a session into work and idle times. Work is what a model, a tool or
- * a check did, and each begin and end of anything else: a request to a human is open for days in
- * which nothing happens.
- * @param {Span[]} spans @returns {Stretch[]}
- */
+/** stretches cuts the time of a session into work and idle times. Work is what a model, a tool
+ * or a check did, and each begin and end of anything else: a request to a human is open for
+ * days in which nothing happens. @param {Span[]} spans @returns {Stretch[]} */
 function stretches(spans) {
-  /** @type {[number, number][]} */
-  const busy = [];
+  /** @type {[number, number][]} */ const busy = [];
   for (const s of spans) {
     const a = millis(s.start), b = Math.max(a, millis(s.end));
     if (Number.isNaN(a) || Number.isNaN(b)) continue;
@@ -266,8 +267,7 @@ function stretches(spans) {
     else busy.push([a, a], [b, b]);
   }
   busy.sort((x, y) => x[0] - y[0]);
-  /** @type {[number, number][]} */
-  const merged = [];
+  /** @type {[number, number][]} */ const merged = [];
   for (const [a, b] of busy) {
     const last = merged[merged.length - 1];
     if (last && a <= last[1]) last[1] = Math.max(last[1], b);
@@ -277,13 +277,13 @@ function stretches(spans) {
   // What counts as long is measured by the work of a turn.
   const work = merged.reduce((n, m) => n + m[1] - m[0], 0);
   const least = Math.max(1000, (work / new Set(spans.map((x) => x.turn)).size) * IDLE_SHARE);
-  /** @type {Stretch[]} */
-  const out = [];
+  /** @type {Stretch[]} */ const out = [];
   let from = merged[0][0];
   for (let i = 1; i < merged.length; i++) {
     const a = merged[i - 1][1], b = merged[i][0];
     if (b - a < least) continue;
-    out.push({ t0: from, t1: a, idle: false, x0: 0, x1: 0 }, { t0: a, t1: b, idle: true, x0: 0, x1: 0 });
+    out.push({ t0: from, t1: a, idle: false, x0: 0, x1: 0 },
+      { t0: a, t1: b, idle: true, x0: 0, x1: 0 });
     from = b;
   }
   const end = merged[merged.length - 1][1];
@@ -329,8 +329,8 @@ class Timescale {
     return s.x0 + (Math.max(0, Math.min(1, (t - s.t0) / (s.t1 - s.t0 || 1)))) * (s.x1 - s.x0);
   }
 
-  /** ticks are round times within the work, far enough from each other. Of two that would be drawn
-   * over each other the one with the day's time stays. */
+  /** ticks are round times within the work, far enough from each other. Of two that would be
+   * drawn over each other the one with the day's time stays. */
   ticks() {
     /** @type {{x: number, text: string, day: boolean}[]} */ const out = [];
     const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5,
@@ -340,7 +340,8 @@ class Timescale {
       const px = (s.x1 - s.x0) / (s.t1 - s.t0), step = steps.find((n) => n * px >= 84) || 864e5;
       for (let t = 0; t <= s.t1 - s.t0 && (t === 0 || s.x1 - s.x0 - t * px >= 40); t += step) {
         const x = s.x0 + t * px, day = t === 0;
-        if (day && out.length > 0 && !sure(out.at(-1)).day && x - sure(out.at(-1)).x <= 62) out.pop();
+        if (day && out.length > 0 && !sure(out.at(-1)).day && x - sure(out.at(-1))
+          .x <= 62) out.pop();
         if (out.length > 0 && x - sure(out.at(-1)).x <= 62) continue;
         const text = day ? fmtClock(new Date(s.t0).toISOString()) : "+" + fmtDuration(t);
         out.push({ x, text, day });
@@ -350,27 +351,29 @@ class Timescale {
   }
 }
 
-/** timeRows is the tree of spans with a line for each turn. @param {Session} s @returns {TimeRow[]} */
+/** timeRows is the tree of spans with a line for each turn. @param {Session} s
+ * @returns {TimeRow[]} */
 function timeRows(s) {
   const known = new Set(s.spans.map((x) => x.key));
-  /** @param {Span} sp */
-  const inner = (sp) => sp.parent !== undefined && known.has(sp.parent);
+  /** @param {Span} sp */ const inner = (sp) => sp.parent !== undefined && known.has(sp.parent);
   const kids = groupBy(s.spans.filter(inner), (sp) => sp.parent);
-  /** @type {TimeRow[]} */
-  const out = [];
+  /** @type {TimeRow[]} */ const out = [];
   /** add appends a row, and what is in it. @param {TimeRow} row @param {Span[]} within */
   const add = (row, within) => {
     const at = out.push(row);
     for (const sp of within) {
       const t0 = millis(sp.start);
-      add({ id: sp.key, span: sp, turn: sp.turn, depth: row.depth + 1, parent: row, size: 0, errors: 0, t0, t1: Math.max(t0, millis(sp.end) || t0) }, kids.get(sp.key) || []);
+      add({ id: sp.key, span: sp, turn: sp.turn, depth: row.depth + 1, parent: row, size: 0,
+        errors: 0, t0, t1: Math.max(t0, millis(sp.end) || t0) }, kids.get(sp.key) || []);
     }
     row.size = out.length - at;
     row.errors = out.slice(at).filter((r) => r.span?.status === "ERROR").length;
   };
-  for (const [turn, within] of [...groupBy(s.spans.filter((sp) => !inner(sp)), (sp) => sp.turn)].sort((a, b) => a[0] - b[0])) {
+  for (const [turn, within] of [...groupBy(s.spans.filter((sp) => !inner(sp)),
+      (sp) => sp.turn)].sort((a, b) => a[0] - b[0])) {
     /** @type {TimeRow} */
-    const row = { id: "turn " + turn, span: null, turn, depth: 0, parent: null, size: 0, errors: 0, t0: Infinity, t1: -Infinity };
+    const row = { id: "turn " + turn, span: null, turn, depth: 0, parent: null, size: 0, errors: 0,
+      t0: Infinity, t1: -Infinity };
     const at = out.length + 1;
     add(row, within);
     for (const r of out.slice(at)) {

@@ -28,8 +28,7 @@ class TrajectoryView {
     this.app = app;
     this.want = { groups: /** @type {string[]} */ ([]), agent: "", errors: false, q: "" };
     /** @type {WeakMap<Row, string>} */ this.texts = new WeakMap();
-    /** @param {Partial<typeof this.want>} change */
-    const filter = (change) => {
+    /** @param {Partial<typeof this.want>} change */ const filter = (change) => {
       Object.assign(this.want, change);
       this.list.update();
     };
@@ -44,8 +43,7 @@ class TrajectoryView {
       this.count);
     const steps = h("div", "steps");
     replace(root, head, steps);
-    /** @type {StepList<Item>} */
-    this.list = new StepList(app, {
+    /** @type {StepList<Item>} */ this.list = new StepList(app, {
       scroll: root, head, root: steps,
       keeps: (it) => this.keeps(it),
       make: (it) => stepCard(app, it, millis(this.list.session?.start),
@@ -133,8 +131,8 @@ const trajectoryView = {
   id: "trajectory", title: "Trajectory", mount: (root, app) => new TrajectoryView(root, app),
 };
 
-/** promptOf gives the messages of a request, however they were written.
- * @param {any} p @returns {{role: string, content: any}[]} */
+/** promptOf gives the messages of a request, however they were written. @param {any} p
+ * @returns {{role: string, content: any}[]} */
 function promptOf(p) {
   if (!p) return [];
   return [p].flat().map((m) => {
@@ -143,15 +141,16 @@ function promptOf(p) {
   });
 }
 
-/** snippet is where a text was found, with the find marked. @param {string} text @param {string} q */
+/** snippet is where a text was found, with the find marked. @param {string} text
+ * @param {string} q */
 function snippet(text, q) {
   const at = text.toLowerCase().indexOf(q), end = at + q.length, from = Math.max(0, at - 60);
   return at >= 0 && h("p", "snippet", (from > 0 ? "…" : "") + text.slice(from, at),
     h("mark", {}, text.slice(at, end)), text.slice(end, end + 80) + "…");
 }
 
-/** fold is closed; what is in it is made when it is opened.
- * @param {string} title @param {() => Child} make */
+/** fold is closed; what is in it is made when it is opened. @param {string} title
+ * @param {() => Child} make */
 function fold(title, make) {
   const body = h("div", "fold-body"), d = details("fold", title, body);
   d.addEventListener("toggle", () => append(body, make()), { once: true });
@@ -203,18 +202,20 @@ function unquoted(v) {
   return /^text: '([\s\S]*)'$/.exec(s)?.[1] ?? s;
 }
 
-/** onlyResponses matches what a row has as the text of a message that only brings answers to calls. */
+/** onlyResponses matches what a row has as the text of a message that only brings answers to
+ * calls. */
 const onlyResponses = /^Function response: [\w.:-]+(?: \| Function response: [\w.:-]+)*$/;
 
 /** shownAs shows a value: a text as it is, all else as a tree, and nothing where it is empty.
- * @param {any} v @param {number} open how many levels are open @param {string} [title] @returns {Child} */
+ * @param {any} v @param {number} open how many levels are open @param {string} [title]
+ * @returns {Child} */
 function shownAs(v, open, title) {
   if (isNothing(v)) return null;
   return [title && h("h3", {}, title), typeof v === "string" ? longText(v) : jsonTree(v, open)];
 }
 
-/** stepBody is what a step says, by its event type.
- * @param {App} app @param {Row} row @param {Gist} gist @returns {Child[]} */
+/** stepBody is what a step says, by its event type. @param {App} app @param {Row} row
+ * @param {Gist} gist @returns {Child[]} */
 function stepBody(app, row, gist) {
   const c = row.content ?? "", a = row.attributes || {}, adk = a.adk || {};
   switch (row.event_type) {
@@ -249,7 +250,8 @@ function stepBody(app, row, gist) {
       return [c.result !== undefined && [h("h3", {}, "Output"),
         typeof c.result === "string" ? longText(c.result) : jsonTree(c.result, 2)]];
     case "AGENT_RESPONSE": {
-      const text = typeof a.response_text === "string" ? a.response_text : unquoted(c.response || c);
+      const text = typeof a.response_text === "string" ? a.response_text
+        : unquoted(c.response || c);
       return [h("div", "bubble agent", longText(text, 3000))];
     }
     case "AGENT_TRANSFER":

@@ -3,7 +3,8 @@
 
 // What an approval rests on, as it was seen and as it is now, and what it costs.
 
-/** valuesOf has each value of an entity. @param {Rested} e @param {Alert[]} alerts @returns {Value[]} */
+/** valuesOf has each value of an entity. @param {Rested} e @param {Alert[]} alerts
+ * @returns {Value[]} */
 function valuesOf(e, alerts) {
   const [seen, now, conditions] = [e.seen, e.now, e.conditions].map((x) =>
     new Map(Object.entries(x || {})));
@@ -11,12 +12,13 @@ function valuesOf(e, alerts) {
   return [...names].map((name) => ({
     e, name, seen: seen.get(name), now: now.get(name), condition: conditions.get(name) || "",
     changed: !!e.now && seen.get(name) !== now.get(name) && e.outcome !== "unchanged",
-    alert: alerts.find((a) => a.entity_type === e.type && a.entity === e.value && a.attribute === name),
+    alert: alerts.find((a) => a.entity_type === e.type && a.entity === e.value
+      && a.attribute === name),
   }));
 }
 
-/** change shows a value that is another one now.
- * @param {string} was @param {string} now @param {Child[]} more */
+/** change shows a value that is another one now. @param {string} was @param {string} now
+ * @param {Child[]} more */
 function change(was, now, ...more) {
   return h("span", "change", h("del", {}, was), icon("arrow"), h("span", "sr-only", "is now"),
     h("ins", {}, now), more);
@@ -52,8 +54,8 @@ function only(v) {
   return named(v.name, v.seen ?? v.now ?? "not seen", v.condition);
 }
 
-/** seenNow shows what has changed first and large, then what it costs, and below that what has not
- * changed. @param {App} app @param {Approval & {last: Check|undefined}} a */
+/** seenNow shows what has changed first and large, then what it costs, and below that what has
+ * not changed. @param {App} app @param {Approval & {last: Check|undefined}} a */
 function seenNow(app, a) {
   if (a.entities.length === 0) {
     return [h("section", "c-part", h("h3", {}, "Seen → now"),
@@ -65,7 +67,8 @@ function seenNow(app, a) {
   const weight = (v) => v.alert?.severity ?? (v.e.outcome === "warned" ? 0 : 0.5);
   const changed = values.filter((v) => v.changed).sort((x, y) => weight(y) - weight(x));
   const moved = new Set(changed.map((v) => v.e));
-  // A change that is none of a value of an entity, such as one of the sum, which the costs may show.
+  // A change that is none of a value of an entity, such as one of the sum, which the costs may
+  // show.
   const others = alerts.filter((x) => !changed.some((v) => v.alert === x)
     && !(a.costs.length > 0 && x.drift_type === "budget_exceeded"));
   const order = ["failed", "", "warned", "changed", "skipped", "unchanged"];
@@ -98,16 +101,17 @@ function seenNow(app, a) {
   ];
 }
 
-/** driftLine is a change. @param {number} severe @param {boolean|undefined} soft @param {Child} what
- * @param {Child} values @param {Child} also */
+/** driftLine is a change. @param {number} severe @param {boolean|undefined} soft
+ * @param {Child} what @param {Child} values @param {Child} also */
 function driftLine(severe, soft, what, values, also) {
   return h("li", "v-line sev-" + severity(severe), icon("drift"),
     h("span", "v-what", what, soft && [" ", badge("does not block", "wait")]),
     h("span", "v-vals", values), h("span", "v-also", also));
 }
 
-/** changedLine is a value that is another one now, with the values of the same thing that are not. Of a
- * set it says what came and what went. @param {App} app @param {Value} v @param {Value[]} rest */
+/** changedLine is a value that is another one now, with the values of the same thing that are
+ * not. Of a set it says what came and what went. @param {App} app @param {Value} v
+ * @param {Value[]} rest */
 function changedLine(app, v, rest) {
   const { e, alert } = v, soft = e.outcome === "warned" || alert?.effect === "warn";
   const isSet = v.now?.startsWith("[") && alert && / (came|went)$/.test(alert.after);
@@ -123,11 +127,13 @@ function changedLine(app, v, rest) {
 function otherLine(x) {
   return driftLine(x.severity, x.effect === "warn",
     [x.entity_type + " " + x.entity + " ", h("span", "v-name", words(x.attribute || x.drift_type))],
-    [change(x.before, x.after, percent(x.change_percent)), needed(x.condition)], words(x.drift_type));
+    [change(x.before, x.after, percent(x.change_percent)), needed(x.condition)],
+      words(x.drift_type));
 }
 
-/** quietLine has the values of an entity that have not changed, or that nobody knows now, and why its
- * check failed. @param {App} app @param {Approval} a @param {Rested} e @param {Value[]} values */
+/** quietLine has the values of an entity that have not changed, or that nobody knows now, and
+ * why its check failed. @param {App} app @param {Approval} a @param {Rested} e
+ * @param {Value[]} values */
 function quietLine(app, a, e, values) {
   const look = outcomeOf(e.outcome), name = e.type + " " + e.value + ": ";
   const failed = a.findings.filter((f) => f.effect === "fail" && f.type === e.type
