@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -147,8 +148,8 @@ func (h *handler) unseen(w http.ResponseWriter, r *http.Request, s record.Sessio
 
 func rowBytes(r *inspect.Row) int { return len(r.Content) + len(r.ContentParts) + len(r.Attributes) }
 
-// maxSaid is how many characters of a message the graph shows.
-const maxSaid = 120
+// maxSaid is how much of a message the graph shows, in bytes.
+const maxSaid = 240
 
 // gist is what the views need of the payload of a row before anybody opens it.
 type gist struct {
@@ -176,7 +177,7 @@ func gistsOf(rows []inspect.Row) []gist {
 		r, g := &rows[i], &out[i]
 		switch r.EventType {
 		case record.UserMessageReceived:
-			g.Said = shortened(unquoted(field(r.Content, "text_summary")), maxSaid)
+			g.Said = text.Clip(unquoted(field(r.Content, "text_summary")), maxSaid)
 		case record.AgentStarting:
 			key := r.Agent + "\n" + string(r.Content)
 			g.Again = instructions[key]
@@ -253,21 +254,6 @@ func unquoted(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
 		return string(value)
-	}
-	return s
-}
-
-// shortened returns a text of so many characters at most: its first ones.
-func shortened(s string, most int) string {
-	n := 0
-	cut := len(s)
-	for i := range s {
-		switch n++; n {
-		case most:
-			cut = i
-		case most + 1:
-			return s[:cut] + "…"
-		}
 	}
 	return s
 }

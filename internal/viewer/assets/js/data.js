@@ -26,7 +26,7 @@ async function readPage() {
   if (!el) throw new Error("This page holds no data: " + again);
   if (!("DecompressionStream" in window)) {
     throw new Error("The data of this page is compressed, and this browser cannot decompress it. "
-      + "Use Chrome or Edge 80, Firefox 113, Safari 16.4, or a later one, "
+      + "Use Chrome or Edge 93, Firefox 113, Safari 16.4, or a later one, "
       + "or read the sessions with “contextgraph trace”.");
   }
   /** @type {PageData} */ let d;
