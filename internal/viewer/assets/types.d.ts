@@ -149,6 +149,9 @@ interface Approval {
   findings: Finding[]; // of the last check
   can: ("approve"|"reject"|"override"|"resolve"|"check")[]; // what can be done about it now
   hopeless?: string; // why no yes can work
+  total?: string; // what the call buys in all
+  unproven?: string; // why a yes may not let it run now
+  replaced_by?: string; // the id of the newer request for the same call
   state?: string;
   enforced: boolean;
   action?: string; // what happens on a yes, in a sentence
@@ -191,6 +194,7 @@ interface Cost {
   seen: string;
   now: string;
   others?: string;
+  unavailable?: string;
   exceeded: boolean;
 }
 
@@ -268,6 +272,8 @@ interface Check {
   failures: Failure[];
   costs: Cost[];
   findings: Finding[]; // the alerts, the warnings and the failures as one list
+  changed?: string; // what changed, in brackets, as sentences have it
+  failed?: string; // the same of what failed
 }
 
 /** One thing that a check found: text says it in a phrase. */

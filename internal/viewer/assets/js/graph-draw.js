@@ -117,10 +117,10 @@ class GraphDrawing {
       return { id: n.id, group: n.turn, lane: THINGS, along: text ? 54 : 38,
         across: Math.min(236, Math.max(92, w + 42)) };
     }
-    const below = n.verdict ? textWidth(statusInfo(n.verdict).label, 12, true) + 24
-      : textWidth(n.sub, 12);
+    const below = n.verdict ? verdictWidth(n) : textWidth(n.sub, 12);
     const w = Math.min(Math.max(textWidth(this.nameOf(n), 12), below), this.most(n));
-    return { id: n.id, group: n.turn, lane: LANES[n.kind] ?? 2, along: NODE_R * 2 + 4,
+    return { id: n.id, group: n.turn, lane: LANES[n.kind] ?? 2,
+      along: NODE_R * 2 + 4 + 13 * Math.max(0, verdictLines(n).length - 1),
       across: NODE_R * 2 + 14 + w };
   }
 
@@ -168,7 +168,7 @@ class GraphDrawing {
   /** @param {GraphNode} n @param {Point} c */
   step(n, c) {
     const at = { cx: c.x, cy: c.y }, x = c.x + NODE_R + 7;
-    const s = n.verdict ? statusInfo(n.verdict) : null;
+    const s = n.verdict ? statusInfo(n.verdict) : null, said = verdictLines(n);
     return [
       svg("circle", { class: "gn-ring", ...at, r: NODE_R + 4 }),
       svg("circle", { class: "gn-shape", ...at, r: NODE_R }),
@@ -178,9 +178,9 @@ class GraphDrawing {
       drawnIcon(classOf(n.kind).icon, c.x - 6.8, c.y - 6.8, 0.85),
       svg("text", { class: "gn-label gn-left", x, y: c.y - 2 }, this.nameOf(n)),
       s ? svg("g", { class: "gn-verdict tone-" + s.tone },
-        svg("rect", { x, y: c.y + 2, width: textWidth(s.label, 12, true) + 24, height: 16, rx: 8 }),
+        svg("rect", { x, y: c.y + 2, width: verdictWidth(n), height: 3 + 13 * said.length, rx: 8 }),
         drawnIcon(s.icon, x + 5, c.y + 4.5, 0.69),
-        svg("text", { class: "gn-left", x: x + 18, y: c.y + 14 }, s.label))
+        said.map((t, i) => svg("text", { class: "gn-left", x: x + 18, y: c.y + 14 + 13 * i }, t)))
         : svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 },
           fitText(n.sub, this.most(n), 12)),
       n.spans.length > 1
@@ -369,4 +369,14 @@ function pill(x, y, text, cls) {
   return svg("g", { class: "gn-pill " + cls },
     svg("rect", { x: x - width / 2, y: y - 7.5, width, height: 15, rx: 7.5 }),
     svg("text", { x, y: y + 3.6 }, text));
+}
+
+/** verdictLines is the verdict of a step, in lines that are not wide. @param {GraphNode} n */
+function verdictLines(n) {
+  return n.verdict ? wrapText(statusInfo(n.verdict).label, 110, 12, 2, true) : [];
+}
+
+/** verdictWidth is how wide it is, with its icon. @param {GraphNode} n */
+function verdictWidth(n) {
+  return Math.max(...verdictLines(n).map((t) => textWidth(t, 12, true))) + 24;
 }

@@ -4,15 +4,25 @@
 // What the record has of a request: its checks, the answers, the run, and the history in the
 // ledger.
 
-/** failureList says why a check failed, and what to do. @param {Check} c */
+/** failureList says why a check failed, and what to do. What is true of several things is said
+ * once. @param {Check} c */
 function failureList(c) {
+  /** @param {{type?: string, value?: string}} f */ const nameOf = (f) => f.type + " " + f.value;
+  /** @param {Finding} f */ const what = (f) => {
+    const name = nameOf(f) + ": ";
+    return f.text.startsWith(name) ? f.text.slice(name.length) : f.text;
+  };
   const failed = c.findings.filter((f) => f.effect === "fail");
-  return failed.length > 0 && h("ul", "failures", failed.map((f) => {
-    const about = c.failures.filter((x) => x.reason === f.reason && x.detail
-      && [x.entity_type, x.entity].join() === [f.type, f.value].join());
-    return h("li", {}, h("strong", {}, f.text), " ", badge(words(f.reason), "bad"),
+  const groups = groupBy(failed, (f) => what(f) + "\n" + (f.remedy || ""));
+  return failed.length > 0 && h("ul", "failures", [...groups.values()].map((fs) => {
+    const f = fs[0], text = what(f);
+    const about = c.failures.filter((x) => fs.some((y) => x.reason === y.reason
+      && (x.entity_type || "") === (y.type || "") && (x.entity || "") === (y.value || "")));
+    const details = new Set(about.map((x) => x.detail || "").filter((d) => !f.text.includes(d)));
+    return h("li", {},
+      h("strong", {}, text === f.text ? text : fs.map(nameOf).join(", ") + ": " + text),
       f.remedy && h("div", {}, f.remedy),
-      about.map((x) => !f.text.includes(x.detail || "") && h("div", "detail-text", x.detail)));
+      [...details].map((d) => h("div", "detail-text", d)));
   }));
 }
 
@@ -22,7 +32,7 @@ function unproven(a) {
   if (!a.last || a.last.verdict !== "check_failed") return null;
   const blocked = !a.overridden && a.answers.some((x) => x.confirmed);
   return h("div", "callout bad", icon("lock"), h("div", {},
-    h("p", {}, h("strong", {}, blocked ? "Blocked: its check failed." : "Its check failed."),
+    h("p", {}, h("strong", {}, blocked ? "It did not run: its check failed." : "Its check failed."),
       " That does not mean that anything has changed."),
     blocked && waits(a.status) && !a.hopeless
       && h("p", {}, "The request stays open: answer again when the cause is gone."),
@@ -58,7 +68,7 @@ function alertList(alerts) {
 /** @param {App} app @param {Approval} a */
 function checkList(app, a) {
   if (a.checks.length === 0) {
-    const open = "It is checked when it is answered, and again right before it runs.";
+    const open = "Nobody has checked it yet.";
     return h("p", "muted", waits(a.status) ? open : "No check is on record.");
   }
   return h("ol", "checks", a.checks.map((c) => {
@@ -68,7 +78,7 @@ function checkList(app, a) {
       h("span", {}, wordOf("stage", c.stage).name),
       agoEl(c.at),
       h("span", "muted", fmtDuration(c.duration_ms)),
-      h("span", "muted", c.stale_entities + " stale of " + c.total_entities),
+      h("span", "muted", c.stale_entities + " of " + c.total_entities + " changed"),
       other && badge("another fingerprint than was asked for", "warn", "warning"),
     ];
     /** @param {string} title @param {any[]} list @param {Child} body */
@@ -100,9 +110,10 @@ function answerList(app, a) {
     x.because && h("span", {}, "because: " + x.because),
     x.change && h("span", {}, "wants: " + x.change),
     x.override && [badge("overrides", "bad", "warning"), h("span", {}, x.override)],
-    x.accepted ? h("span", "muted", "taken") : x.confirmed
-      && h("span", "warn-text", icon("warning"),
-      "not taken" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
+    x.accepted || x.reason === "more_approvers"
+      ? h("span", "muted", "it counted" + (x.accepted || !x.refusal ? "" : ": " + x.refusal))
+      : x.confirmed && h("span", "warn-text", icon("warning"), "it did not count"
+        + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
     x.row >= 0 && rowLink(app, x.row))));
 }
 
@@ -125,10 +136,11 @@ function historyTable(steps) {
   const label = "History in the ledger", heads = ["Time", "State", "By", "Verdict", "Note"];
   /** @param {Step} s */ const line = (s) => h("tr", {}, [
     timeEl(s.at),
-    [s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))],
+    [s.from && [h("span", "muted", words(s.from)), icon("arrow")],
+      h("strong", {}, wordOf("status", s.to).name.toLowerCase())],
     [s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")],
       s.resolved && [" ", badge("by their word", "doubt")]],
-    [s.verdict ? words(s.verdict) : "–",
+    [s.verdict ? wordOf("status", s.verdict).name.toLowerCase() : "–",
       s.override && [" ", badge("overridden", "bad", "warning")]],
     s.note,
   ].map((cell) => h("td", {}, cell)));

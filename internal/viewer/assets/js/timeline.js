@@ -87,7 +87,7 @@ class TimelineView {
       segments("Zoom",
         zoom("−", "Zoom out (-)", () => this.zoomTo(this.zoom / 1.5)),
         zoom("+", "Zoom in (+)", () => this.zoomTo(this.zoom * 1.5)),
-        zoom("Fit", "All of it (f)", () => this.zoomTo(1))),
+        zoom("Fit", "Fit all of it (f)", () => this.zoomTo(1))),
       act("Expand all", "Show every span", () => false),
       act("Collapse agents", "Close what lies within each agent",
         (r) => r.span?.class === "agent" && r.depth > 1 && r.size > 0),

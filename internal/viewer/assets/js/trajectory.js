@@ -312,7 +312,7 @@ function checkBody(app, row, report, adk) {
   return [
     h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ",
       wordOf("stage", adk.stage).name,
-      h("span", "muted", " · " + (stale || 0) + " stale of " + (total || 0))),
+      h("span", "muted", " · " + (stale || 0) + " of " + (total || 0) + " changed")),
     check ? [check.alerts.length > 0 && alertList(check.alerts), failureList(check)]
       : shownAs(report.failures, 2, "What failed"),
     approvalLink(app, adk),

@@ -9,6 +9,9 @@ function valuesOf(e, alerts) {
   const [seen, now, conditions] = [e.seen, e.now, e.conditions].map((x) =>
     new Map(Object.entries(x || {})));
   const names = new Set([...seen.keys(), ...now.keys(), ...conditions.keys()]);
+  // That a thing is there says nothing; that it is gone does.
+  if ([seen, now].every((x) => [undefined, "true"].includes(x.get("exists")))) names.delete(
+    "exists");
   return [...names].map((name) => ({
     e, name, seen: seen.get(name), now: now.get(name), condition: conditions.get(name) || "",
     changed: !!e.now && seen.get(name) !== now.get(name) && e.outcome !== "unchanged",
@@ -51,6 +54,11 @@ function named(name, value, condition) {
 /** only shows a value that has not changed, or that nobody knows now. @param {Value} v */
 function only(v) {
   if (v.name === "exists" && v.seen === "not seen") return h("span", "v-val", v.seen);
+  // What a look-up showed in all.
+  if (v.name === "names" && v.e.type.startsWith("all ")) {
+    const all = v.seen || "";
+    return h("span", "v-val", all === "[]" ? "none" : "only " + all.slice(1, -1));
+  }
   return named(v.name, v.seen ?? v.now ?? "not seen", v.condition);
 }
 
@@ -75,7 +83,7 @@ function seenNow(app, a) {
   /** @param {Rested} e */ const rank = (e) => order.indexOf(e.outcome || "");
   const quiet = a.entities.filter((e) => !moved.has(e)).sort((x, y) => rank(x) - rank(y));
   const list = h("ul", "v-quiet");
-  chunked(list, quiet, (e) => quietLine(app, a, e, values.filter((v) => v.e === e)), 40);
+  chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e)), 40);
   const of = " of " + a.entities.length;
   const failed = a.entities.filter((e) => e.outcome === "failed").length;
   const found = moved.size + of + " changed"
@@ -131,20 +139,15 @@ function otherLine(x) {
       words(x.drift_type));
 }
 
-/** quietLine has the values of an entity that have not changed, or that nobody knows now, and
- * why its check failed. @param {App} app @param {Approval} a @param {Rested} e
- * @param {Value[]} values */
-function quietLine(app, a, e, values) {
-  const look = outcomeOf(e.outcome), name = e.type + " " + e.value + ": ";
-  const failed = a.findings.filter((f) => f.effect === "fail" && f.type === e.type
-    && f.value === e.value);
+/** quietLine has the values of an entity that have not changed, or that nobody knows now.
+ * @param {App} app @param {Rested} e @param {Value[]} values */
+function quietLine(app, e, values) {
+  const look = outcomeOf(e.outcome);
   return h("li", "v-row", entityLink(app, e.key, e.type, e.value),
     h("span", "v-list", values.map(only)),
     h("span", "v-state", mark({ ...look, label: look.label.toLowerCase() }),
       e.unseen && [" ", badge("not shown to the approver", "warn", "warning")]),
-    seenAge(e),
-    failed.map((f) => h("span", "v-why",
-      f.text.startsWith(name) ? capital(f.text.slice(name.length)) : f.text)));
+    seenAge(e));
 }
 
 /** NUMBER is the number in a text such as "$52,000". */
@@ -184,7 +187,9 @@ function costOf(c) {
     known && h("span", { class: "c-bar", "aria-hidden": "true" },
       part("c-used", 0, Math.min(is, limit)), over > 0 && part("c-over", limit, is),
       part("c-limit", limit, limit)),
-    h("p", "muted", then));
+    h("p", "muted", then),
+    c.unavailable && h("p", "warn-text", icon("warning"),
+      "The sum has " + c.unavailable + ", which cannot be had now."));
 }
 
 /** costs shows each budget. @param {Approval} a */
