@@ -697,3 +697,18 @@ interface Value {
 
 /** What the pane of details says of something; rows are those within value. */
 interface Described { title: string; mark: Child; body: Child[]; value: any; rows?: number[] }
+
+// decide
+
+type Choice = "yes"|"no"|"change"|"override"|"happened"|"didnot";
+
+/** What a choice says, and the words that it takes; reply makes the answer of the words. */
+interface ChoiceLook {
+  button: string;
+  icon: IconName;
+  cls: string;
+  send: string;
+  note: string;
+  label: string;
+  reply: (words: string) => Reply;
+}
