@@ -58,17 +58,21 @@ func (a *Approval) begins() string {
 	case StatusSafe:
 		return "If nothing has changed, the agent runs"
 	}
-	switch more := a.Approvers - len(a.Consents) - 1; {
+	later := "If you say yes"
+	if more := a.Approvers - len(a.Consents) - 1; more > 0 {
+		later = "If you and " + plural(more, "other person", "other people") + " say yes"
+	}
+	switch {
 	case a.Overridden:
 		return "The agent is about to run"
 	case !a.Enforced:
 		return "If you say yes, the agent runs"
 	case a.Hopeless != "":
-		return "No yes can let it run: the agent asks to run"
-	case more > 0:
-		return "If you and " + plural(more, "other person", "other people") + " say yes" + unchanged
+		return "This cannot run, even after a yes: the agent asks to run"
+	case a.Unproven != "":
+		return later + ", and a new check finds that nothing has changed, the agent runs"
 	}
-	return "If you say yes" + unchanged
+	return later + unchanged
 }
 
 // member is a member of a JSON object, or an element of a list, at a JSON Pointer.

@@ -76,7 +76,7 @@ func TestActionOfOthers(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := newScript(t).asks().checks("check", "drift", "").see(at(60)).Approvals[0].Action; !strings.HasPrefix(got, "No yes can let it run: the agent asks to run buy once") {
+	if got := newScript(t).asks().checks("check", "drift", "").see(at(60)).Approvals[0].Action; !strings.HasPrefix(got, "This cannot run, even after a yes: the agent asks to run buy once") {
 		t.Errorf("hopeless: %q", got)
 	}
 	a := newScript(t).asks().checks("check", "check_failed", "").see(at(60)).Approvals[0]
@@ -125,8 +125,8 @@ func TestMayApprove(t *testing.T) {
 		ledger safety.Approval
 		want   string
 	}{
-		{"nobody is authenticated", ledger(func(*safety.Approval) {}), "Whoever can answer as ann."},
-		{"authenticated", ledger(func(a *safety.Approval) { a.RequesterAuthenticated = true }), "One person whom the program authenticates. ann asked"},
+		{"nobody is authenticated", ledger(func(*safety.Approval) {}), "Whoever uses the agent as ann."},
+		{"authenticated", ledger(func(a *safety.Approval) { a.RequesterAuthenticated = true }), "One person who is logged in. The request is for ann"},
 		{"several", ledger(func(a *safety.Approval) { a.RequesterAuthenticated, a.Approvers = true, 2 }), "2 different people"},
 	} {
 		if got := newScript(t).asks().see(at(60), tt.ledger).Approvals[0].MayApprove; !strings.Contains(got, tt.want) {

@@ -79,7 +79,8 @@ func (a *Approval) found() {
 		a.Findings = a.Checks[n-1].Findings
 	}
 	a.Can, a.Hopeless = a.can(), a.hopeless()
-	a.Unproven, a.Action = a.unproven(), a.action()
+	a.Unproven = a.unproven()
+	a.Action = a.action()
 }
 
 // noCheckPasses begins the reason that the record of the request gives.
@@ -257,11 +258,11 @@ func (q *request) needsMore() string {
 	if q.Approvers < 2 || len(q.Consents) == 0 || len(q.Consents) >= q.Approvers {
 		return ""
 	}
-	more := "1 more person has"
+	more := "1 more person"
 	if n := q.Approvers - len(q.Consents); n > 1 {
-		more = fmt.Sprintf("%d more people have", n)
+		more = fmt.Sprintf("%d more people", n)
 	}
-	return fmt.Sprintf("%s approved; %s to", strings.Join(q.Consents, ", "), more)
+	return fmt.Sprintf("%s said yes; a yes of %s is needed", strings.Join(q.Consents, ", "), more)
 }
 
 // overriding says who let the call run although its check failed; "" if nobody did.
@@ -291,9 +292,9 @@ func (q *request) mayApprove() string {
 	case !q.guarded:
 		return "Whoever answers the agent: no gate looks at the answer."
 	case q.Approvers > 1 && q.Requester != nil:
-		return fmt.Sprintf("%d different people whom the program authenticates. %s asked.", q.Approvers, q.Requester.Name)
+		return fmt.Sprintf("%d different people, each logged in. The request is for %s.", q.Approvers, q.Requester.Name)
 	case q.Requester != nil && q.Requester.Authenticated:
-		return fmt.Sprintf("One person whom the program authenticates. %s asked, and may approve only if the configuration allows that.", q.Requester.Name)
+		return fmt.Sprintf("One person who is logged in. The request is for %s, who may approve only if the configuration allows that.", q.Requester.Name)
 	}
-	return fmt.Sprintf("Whoever can answer as %s. Nobody is authenticated: the one who asked may also be the one who says yes.", q.Session.User)
+	return fmt.Sprintf("Whoever uses the agent as %s. The program does not check who that is: it may be the one who asked.", q.Session.User)
 }

@@ -74,21 +74,26 @@ func (q *request) waiting() string {
 		return fmt.Sprintf("The last answer did not count: %s The request waits for another one%s.", sentence(q.Answers[n-1].why()), q.until())
 	}
 	if q.Hopeless != "" {
-		return fmt.Sprintf("The request is open%s, but no yes can let it run: say no, or wish for a change.", q.until())
+		return fmt.Sprintf("The request is open%s, but it cannot run, even after a yes: say no, or ask for a change.", q.until())
 	}
 	return fmt.Sprintf("The request waits for an answer%s. %s", q.until(), q.whenChecked())
 }
 
 // whenChecked says in their order when it was checked and when it will be.
 func (q *request) whenChecked() string {
-	switch n := len(q.Checks); {
-	case !q.Enforced:
+	const later = "when somebody says yes, and a last time right before it runs. If a check fails, it does not run."
+	if !q.Enforced {
 		return "It is only observed: no check stops the call."
-	case n == 0:
-		return "It is checked when somebody says yes, and a last time right before it runs."
-	default:
-		return "It was checked " + Words["stage"][q.Checks[n-1].Stage].Name + ", is checked again when somebody says yes, and a last time right before it runs."
 	}
+	n := len(q.Checks)
+	if n == 0 {
+		return "It is checked " + later
+	}
+	when := Words["stage"][q.Checks[n-1].Stage].Name
+	if q.lastVerdict() == StatusCheckFailed {
+		return "The check " + when + " failed. It is checked again " + later
+	}
+	return "It was checked " + when + ". It is checked again " + later
 }
 
 // observed explains a call that no verdict could have stopped.

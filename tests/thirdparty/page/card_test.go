@@ -42,7 +42,7 @@ func TestCard(t *testing.T) {
 	p.shows(card+" .whys", "from", "query_ad_inventory", "allocate_media_budget", "media_planner")
 	p.holds(`document.querySelectorAll("#panel-approvals .whys > li").length === 3`)
 	p.shows(card, "nike-running", "It did not run.", "Athletes 18-35")
-	p.shows(card+" .rail-people", "May approve", "Whoever can answer as buyer-agent", "0 of 1", "not authenticated")
+	p.shows(card+" .rail-people", "0 of 1", "For buyer-agent", "not authenticated")
 	// The order of what a person has to know.
 	p.holds(`(() => { const t = document.querySelector("#panel-approvals .card").innerText; const at = ["The agent wanted to run provision_campaign once", "Seen → now", "Why: where it was learned", "What the agent passes to provision_campaign", "Checks", "History in the ledger", "Fingerprint, digest and ids"].map((x) => t.indexOf(x)); return at.every((x, i) => x >= 0 && (i === 0 || x > at[i - 1])); })()`)
 	p.holds(`!document.querySelector(".ap-ids").open && __t.all("#panel-approvals .json .j-leaf").length > 5`)
@@ -121,7 +121,7 @@ func TestCardFitsTheScreen(t *testing.T) {
 func TestCardNotChecked(t *testing.T) {
 	_, url := servePast(t)
 	p := open(t, url+"#s=adcp/buyer-agent/sess-nike-summer")
-	p.shows(card, "Seen → nownot checked", "price $40,000", "Waits for a yes or a no")
+	p.shows(card, "Seen → nownot checked", "price $40,000", "Waits for a yes or a no", "Whoever uses the agent as ")
 	p.holds(`__t.all("#panel-approvals .v-row .v-state").length === 5 && __t.all("#panel-approvals .v-row .v-state").every((e) => e.textContent === "not checked")`)
 }
 

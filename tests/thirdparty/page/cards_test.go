@@ -61,7 +61,7 @@ func TestCardsOfFlows(t *testing.T) {
 			p := open(t, at)
 			p.wait(`document.querySelector("#panel-approvals .card")`)
 			p.shows(card, c.says...)
-			p.holds(`/^(If (you|nothing)|The agent |No yes )/.test(__t.text("#panel-approvals .card h2"))`)
+			p.holds(`/^(If (you|nothing)|The agent |This cannot run)/.test(__t.text("#panel-approvals .card h2"))`)
 			if *cardsDir != "" {
 				p.cardPicture(filepath.Join(*cardsDir, c.name+".png"))
 			}

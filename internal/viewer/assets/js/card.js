@@ -22,12 +22,13 @@ class Card {
     this.decide.update(record);
     this.check.update(record);
     this.root.className = "card edge-" + statusInfo(a.status).tone;
-    replace(this.root, h("div", "card-top", head(app, a, index), seenNow(app, a), unproven(a)),
+    replace(this.root, h("div", "card-top", head(app, a, index), differences(a), seenNow(app, a),
+      unproven(a)),
       h("aside", { class: "card-rail", "aria-label": "Decision" }, this.decide.root,
         this.check.root, h("section", "rail-steps", h("h3", {}, "What has happened"),
         stepLine(app, record)), people(app, a)),
       h("div", "card-more", reasons(app, a, index), a.not_chosen && notChosen(a.not_chosen),
-        argumentsOf(a), differences(a), records(app, a)));
+        argumentsOf(a), records(app, a)));
   }
 }
 
@@ -42,8 +43,7 @@ function head(app, a, index) {
     h("h2", { id: "approval-" + index }, marked(actionOf(a), a.tool)),
     a.total && h("p", "card-total", "Total, at the prices that were read: ",
       h("strong", {}, a.total)),
-    a.not_checked && h("p", "note", icon("info"), "Not checked, because no rule reads it: "
-      + a.not_checked.join(", ") + "."),
+    unchecked(a),
     h("p", { class: "card-explain status-" + a.status }, pointed(a.explanation, a)),
     !a.hopeless && a.warnings.length > 0 && h("ul", "callout warn list",
       a.warnings.map((w) => h("li", {}, icon("warning"), w))),
@@ -61,6 +61,14 @@ function pointed(text, a) {
   return text;
 }
 
+/** unchecked says which arguments no check looks at. @param {Approval} a */
+function unchecked(a) {
+  if (a.not_checked) return h("p", "note", icon("info"), "Not checked: " + a.not_checked.join(", ")
+    + ". No rule of the configuration reads it.");
+  if (!waits(a.status) || !a.enforced || !a.id) return null;
+  return h("p", "note", icon("info"), "Not checked: nothing of what the agent passes.");
+}
+
 /** marked sets off the name of the tool in a sentence, so that it is not read as a verb.
  * @param {string} text @param {string} tool */
 function marked(text, tool) {
@@ -74,15 +82,16 @@ function people(app, a) {
   const need = Math.max(1, a.approvers || 0);
   const has = a.consents.length > 0 ? a.consents.length + " of " + need + ": "
     + a.consents.join(", ") : a.kind === "confirmation" && "0 of " + need;
+  const open = waits(a.status);
   return h("section", "rail-people", h("h3", {}, "Who"), facts([
-    ["May approve", a.requester && !a.requester.authenticated && a.kind === "confirmation"
-      ? h("span", "warn-text", icon("warning"), a.may_approve) : a.may_approve],
+    ["May approve", open && (a.requester && !a.requester.authenticated && a.kind === "confirmation"
+      ? h("span", "warn-text", icon("warning"), a.may_approve) : a.may_approve)],
     ["Has approved", has],
-    ["Asked by", a.requester && [h("strong", {}, a.requester.name), " ", a.requester.authenticated
+    ["For", a.requester && [h("strong", {}, a.requester.name), " ", a.requester.authenticated
       ? badge("authenticated", "good", "lock") : badge("not authenticated", "wait", "warning")]],
     ["Wish", a.change],
     ["Asked", timeEl(a.requested_at)],
-    ["Expires", !Number.isNaN(millis(a.expires_at)) && timeEl(a.expires_at)],
+    ["Expires", open && !Number.isNaN(millis(a.expires_at)) && timeEl(a.expires_at)],
     ["Waited", fmtDuration(a.waited_ms)],
     ["Step", spanLink(app, a.span)],
   ]));
@@ -154,8 +163,9 @@ function differences(a) {
   if (d.tool) items.push(h("li", {}, "The tool is declared otherwise"));
   for (const who of d.consents || []) items.push(h("li", {}, who + " has to approve again"));
   if (d.omitted) items.push(h("li", {}, d.omitted + " more values"));
-  return h("section", "c-part", h("h3", {}, "Asked again: what changed since the earlier request"),
-    items.length > 0 ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."),
+  return h("section", "c-part", h("h3", {},
+    "Asked again: what is different from the earlier request"), items.length > 0
+    ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."),
     facts([["Replaces", mono(a.replaces, "approval id")], ["Asked then", timeEl(d.since)]],
     "line"));
 }
@@ -226,8 +236,13 @@ function ending(app, a) {
   const missing = a.approvers - a.consents.length;
   if (a.consents.length > 0 && missing > 0) return [
     "clock", "wait", "Waits for " + plural(missing, "more person", "more people")];
-  return waits(a.status) ? ["clock", "wait", a.kind === "confirmation" ? "Waits for a yes or a no"
-    : "Waits for a person"] : null;
+  return waits(a.status) ? ["clock", "wait", waitsFor(a)] : null;
+}
+
+/** waitsFor says what an open request waits for. @param {Approval} a */
+function waitsFor(a) {
+  if (a.kind !== "confirmation") return "Waits for a person";
+  return a.hopeless ? "Waits for a no: it cannot run" : "Waits for a yes or a no";
 }
 
 /** newer leads to the request that replaces this one. @param {Approval} a */

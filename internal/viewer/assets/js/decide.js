@@ -95,7 +95,8 @@ class DecideBox {
       replace(this.buttons, why, offered.map((c) =>
         h("button", { class: "btn" + (c === "yes" && !reason ? " primary" : ""),
         data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) },
-        icon(CHOICES[c].icon), CHOICES[c].button)));
+        icon(CHOICES[c].icon), c === "yes" && a.hopeless ? "Yes, although it cannot run" : CHOICES[
+          c].button)));
     }
     this.say();
   }

@@ -136,7 +136,8 @@ function historyTable(steps) {
   const label = "History in the ledger", heads = ["Time", "State", "By", "Verdict", "Note"];
   /** @param {Step} s */ const line = (s) => h("tr", {}, [
     timeEl(s.at),
-    [s.from && [h("span", "muted", words(s.from)), icon("arrow")],
+    [s.from === s.to && "still ",
+      s.from && s.from !== s.to && [h("span", "muted", words(s.from)), icon("arrow")],
       h("strong", {}, wordOf("status", s.to).name.toLowerCase())],
     [s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")],
       s.resolved && [" ", badge("by their word", "doubt")]],

@@ -166,11 +166,11 @@ function costOf(c) {
   let apart = known ? "nothing left" : "";
   if (known && over !== 0) {
     const much = numberFormat.format(Math.round(Math.abs(over) * 100) / 100);
-    apart = c.limit.replace(NUMBER, much) + (over > 0 ? " over" : " left");
+    apart = c.limit.replace(NUMBER, much) + (over > 0 ? " over" : " left after it");
   }
   /** @type {Child} */
   let then = c.seen ? "As it was asked; its present cost is not known." : "Its cost is not known.";
-  if (c.now) then = "It costs what it cost when it was asked.";
+  if (c.now) then = "The cost is the same as when it was asked.";
   if (c.seen && c.now && c.seen !== c.now) then = ["Cost seen → now: ", change(c.seen, c.now)];
   const text = (c.now || c.seen || "an unknown cost")
     + (c.others ? ", and " + c.others + " of other requests," : "") + " of " + c.limit
