@@ -120,7 +120,7 @@ class GraphDrawing {
     const below = n.verdict ? verdictWidth(n) : textWidth(n.sub, 12);
     const w = Math.min(Math.max(textWidth(this.nameOf(n), 12), below), this.most(n));
     return { id: n.id, group: n.turn, lane: LANES[n.kind] ?? 2,
-      along: NODE_R * 2 + 4 + 13 * Math.max(0, verdictLines(n).length - 1),
+      along: NODE_R * 2 + 4,
       across: NODE_R * 2 + 14 + w };
   }
 
