@@ -24,7 +24,7 @@ import (
 // Write writes the page of the journal in the file journalPath to w, and leaves w open. The page
 // has the newest sessions, until their payloads are 64 MiB, and says whether there are more.
 // Without its data it is smaller than 350 KB. Its data is compressed: a session of 10,000 spans has a
-// page of some 5 MB. Chrome and Edge 80, Firefox 113, Safari 16.4 and later ones open it.
+// page of some 6 MB. Chrome and Edge 93, Firefox 113, Safari 16.4 and later ones open it.
 //
 // The page holds everything that was said in its sessions: keep it as you keep the journal. It
 // has what is on disk, so a program that records into this journal calls Instance.Flush first.

@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 		{name: "another page", body: askCheck, change: func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, status: http.StatusForbidden, want: "another page"},
 		{name: "a form", body: askCheck, change: func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, status: http.StatusUnsupportedMediaType, want: "application/json"},
 		{name: "no JSON", body: "check", status: http.StatusBadRequest, want: "cannot be read"},
-		{name: "another member", body: `{"confirmed":true}`, status: http.StatusBadRequest, want: "confirmed"},
+		{name: "another member", body: `{"force":true}`, status: http.StatusBadRequest, want: "force"},
 		{name: "another session", body: strings.Replace(askCheck, "s-1", "s-2", 1), status: http.StatusNotFound, want: "no such request"},
 		{name: "another request", body: strings.Replace(askCheck, "approval\"}", "other\"}", 1), status: http.StatusNotFound, want: "no such request"},
 		{name: "no request", body: strings.Replace(askCheck, "approval\"}", "\"}", 1), status: http.StatusNotFound, want: "no such request"},

@@ -4,9 +4,10 @@
 package viewer
 
 import (
-	"fmt"
+	_ "embed"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
@@ -20,104 +21,36 @@ type CodeNames struct {
 	Project, Dataset, Location string
 }
 
+// codeText has the steps, each behind a line with its title.
+//
+//go:embed code.tmpl
+var codeText string
+
 // Code returns what a program would say to do with the session what the page shows, step by
 // step. The steps are the body of one function that returns an error, in order, with ctx in scope.
 func Code(s *inspect.Session, n CodeNames) []CodeStep {
 	if n.Config == "" {
 		n.Config = "contextgraph.yaml"
 	}
-	q := strconv.Quote
-	steps := []CodeStep{
-		{"Open the instance", fmt.Sprintf(`cg, err := contextgraph.FromFile(%s)
-if err != nil {
-	return err
-}
-defer cg.Close(context.WithoutCancel(ctx))
-session := record.Session{App: %s, User: %s, ID: %s}`, q(n.Config), q(s.Session.App), q(s.Session.User), q(s.Session.ID))},
-		{"Extract the entities", fmt.Sprintf(`graph, err := cg.Graph(ctx, session)
-if err != nil {
-	return err
-}
-for _, e := range graph.Canonical() { // %s
-	fmt.Println(e.Type, e.Value, e.Confidence, e.Attributes)
-}`, count(len(s.Entities), "entity"))},
-		{"Link them to the steps that showed them", `for _, e := range graph.Entities() {
-	fmt.Println(e.TechNode, e.Type, e.Value, e.ArtifactURI)
-}`},
-		{"Create the graph: what caused what", fmt.Sprintf(`for _, e := range graph.Edges() { // %s
-	fmt.Println(e.From, e.Kind, e.To)
-}`, count(len(s.Edges), "edge"))},
-		{"Trace the session", fmt.Sprintf(`for _, event := range graph.Trace().Timeline { // %s
-	fmt.Println(event.EventType, event.Agent, event.Status)
-}`, count(len(s.Rows), "row"))},
-	}
+	in := struct {
+		Session *inspect.Session
+		Names   CodeNames
+		Last    *inspect.Approval // the one that was asked for last
+	}{s, n, nil}
 	if len(s.Approvals) > 0 {
-		steps = append(steps, approvalSteps(s)...)
+		in.Last = &s.Approvals[len(s.Approvals)-1]
 	}
-	if n.Project != "" {
-		steps = append(steps, datasetStep(s, n))
+	code := template.Must(template.New("code").Funcs(template.FuncMap{"q": strconv.Quote, "comment": comment, "count": count}).Parse(codeText))
+	var b strings.Builder
+	if err := code.Execute(&b, in); err != nil {
+		panic(err) // its text and its functions are constants
 	}
-	return steps
-}
-
-// approvalSteps are those that ask about the approval that was asked for last.
-func approvalSteps(s *inspect.Session) []CodeStep {
-	last := s.Approvals[len(s.Approvals)-1]
-	steps := []CodeStep{
-		{"Explain the decision", fmt.Sprintf(`reasons, err := cg.Why(ctx, session) // what the request to run %s rests on
-if err != nil {
-	return err
-}
-for _, r := range reasons {
-	fmt.Println(r.Entity.Type, r.Entity.Value, r.Hops)
-	for _, step := range r.Path {
-		fmt.Println("  ", step.Node.Agent, step.Node.Name, step.Edge)
-	}
-}`, comment(last.Tool))},
-		{"Check whether the world has changed", `report, err := cg.Check(ctx, session)
-if err != nil {
-	return err
-}
-fmt.Println(report.Summary())
-if !report.IsSafeToApprove() { // also when anything could not be checked
-	for _, alert := range report.Alerts() {
-		fmt.Println(alert.Entity, alert.Attribute, alert.Before, alert.After, alert.Recommendation)
-	}
-	for _, failure := range report.Failures() {
-		fmt.Println(failure)
-	}
-}`},
-	}
-	if last.ID != "" {
-		steps = append(steps, CodeStep{"Read who did what", fmt.Sprintf(`history, err := cg.History(ctx, session, %s)
-if err != nil {
-	return err
-}
-for _, step := range history {
-	fmt.Println(step.At, step.From, step.To, step.Actor, step.Verdict, step.Note)
-}`, strconv.Quote(last.ID))})
+	var steps []CodeStep
+	for step := range strings.SplitSeq(strings.TrimPrefix(b.String(), "== "), "\n== ") {
+		title, text, _ := strings.Cut(step, "\n")
+		steps = append(steps, CodeStep{title, strings.TrimSuffix(text, "\n")})
 	}
 	return steps
-}
-
-// datasetStep asks the dataset the same question.
-func datasetStep(s *inspect.Session, n CodeNames) CodeStep {
-	q := strconv.Quote
-	return CodeStep{"Ask the dataset the same", fmt.Sprintf(`dataset, err := bqstream.NewDataset(ctx, config.BigQuery{
-	Project: %s, Dataset: %s, Location: %s,
-}, bqstream.Clients{})
-if err != nil {
-	return err
-}
-defer dataset.Close()
-chain, err := dataset.ReasoningChain(ctx, ask.ReasoningQuestion{Scope: ask.Scope{
-	Session: session,
-	From:    time.UnixMicro(%d), To: time.UnixMicro(%d),
-}})
-if err != nil {
-	return err
-}
-fmt.Printf("%%+v\n", chain)`, q(n.Project), q(n.Dataset), q(n.Location), s.Start.UnixMicro(), s.End.UnixMicro())}
 }
 
 // comment returns text for the end of a line of code.

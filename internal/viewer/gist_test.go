@@ -33,7 +33,7 @@ func TestGists(t *testing.T) {
 		row(record.ToolCompleted, "a", `{"result":1}`, ``),
 	}
 	want := []gist{
-		{Said: "buy " + strings.Repeat("é", 115) + "…"}, {}, {}, {Calls: []string{"x", ""}}, {}, {Again: true}, {Again: true, Before: 1},
+		{Said: "buy " + strings.Repeat("é", 116) + "…"}, {}, {}, {Calls: []string{"x", ""}}, {}, {Again: true}, {Again: true, Before: 1},
 		{}, {}, {Before: 1}, {Answers: true}, {}, {},
 	}
 	if diff := cmp.Diff(want, gistsOf(rows)); diff != "" {

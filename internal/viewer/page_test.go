@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
@@ -48,7 +49,7 @@ func TestPageIsSmall(t *testing.T) {
 	}
 }
 
-// What makes the page smaller reads its files by lines: no text may go over several.
+// What makes the page smaller reads its files by lines: no text may go over several. People read lines of 100 columns.
 func TestFilesCanBeReadByLines(t *testing.T) {
 	files, err := filepath.Glob("assets/js/*.js")
 	if err != nil || len(files) == 0 {
@@ -62,6 +63,9 @@ func TestFilesCanBeReadByLines(t *testing.T) {
 		comment, n := false, 0
 		for line := range strings.Lines(string(b)) {
 			n++
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 100 {
+				t.Errorf("%s:%d: more than 100 columns", f, n)
+			}
 			line = strings.TrimSpace(line)
 			if comment || strings.HasPrefix(line, "/*") {
 				_, after, ends := strings.Cut(line, "*/")

@@ -55,7 +55,7 @@ func payloadsOf(t *testing.T, answer string) (ids []string, payloads []string) {
 			Attributes json.RawMessage
 		}
 	}
-	if err := json.Unmarshal([]byte(answer), &got); err != nil {
+	if err := json.Unmarshal(unshared(t, answer), &got); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range got.Rows {
@@ -101,6 +101,20 @@ func TestServeSendsPayloadsOnDemand(t *testing.T) {
 	if resp, body := get(t, broken, "/api/payloads?"+ofShop+"&from=0&to=1"); resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, "the disk is gone") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
+}
+
+// unshared puts the texts of the first line of a long answer into the second, see share.
+func unshared(t *testing.T, body string) []byte {
+	t.Helper()
+	list, rest, _ := strings.Cut(body, "\n")
+	var texts []json.RawMessage
+	if err := json.Unmarshal([]byte(list), &texts); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	for n, text := range texts {
+		rest = strings.ReplaceAll(rest, fmt.Sprintf("\"~%d\"", n), string(text))
+	}
+	return []byte(rest)
 }
 
 // An answer has as many rows as fit, and one at least.

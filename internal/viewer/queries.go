@@ -51,52 +51,43 @@ func Queries(c config.BigQuery) ([]Query, error) {
 		Query
 		data any
 	}{
-		{Query{Name: "extract_ask", Title: "Extract business entities with a model", Category: "Extraction", Language: "SQL", Tags: []string{"AI.GENERATE", "output_schema"}},
+		{entry("extract_ask", "Extract business entities with a model", "Extraction", "SQL", "AI.GENERATE", "output_schema"),
 			warehouse.ExtractStatement{Pending: "extract_pending", Answers: "extract_answers", Endpoint: endpoint, Schema: warehouse.ExtractSchema}},
-		{Query{Name: "init_graph", Title: "Create the property graph", Category: "Graph", Language: "DDL", Tags: []string{"Property Graph", "TechNode", "BizNode", "Caused", "Evaluated"}},
-			struct{ Replace bool }{true}},
-		{Query{Name: "ask_reasoning_chain_gql", Title: "Why: what a decision rests on", Category: "Graph", Language: "GQL", Tags: []string{"GQL", "ANY SHORTEST", "quantified path"}}, bounds},
-		{Query{Name: "ask_reasoning_chain", Title: "Why, without a graph edition", Category: "Graph", Language: "SQL", Tags: []string{"recursive CTE"}}, bounds},
-		{Query{Name: "ask_trace_gql", Title: "Rebuild the trace of a session", Category: "Graph", Language: "GQL", Tags: []string{"GQL", "Caused"}}, nil},
-		{Query{Name: "ask_trace", Title: "Rebuild the trace, without a graph edition", Category: "Graph", Language: "SQL", Tags: []string{"Caused"}}, nil},
-		{Query{Name: "ask_causal_chain_gql", Title: "What led to a step", Category: "Graph", Language: "GQL", Tags: []string{"GQL", "Caused"}}, bounds},
-		{Query{Name: "ask_entities", Title: "What a world-change check compares", Category: "Safety", Language: "SQL", Tags: []string{"evaluated_at", "fail closed"}}, nil},
-		{Query{Name: "ask_verdicts", Title: "The verdicts of an approval", Category: "Safety", Language: "SQL", Tags: []string{"WORLD_CHANGE_CHECK"}}, nil},
-		{Query{Name: "ask_entity_approvals_gql", Title: "Approvals that rest on an entity", Category: "Safety", Language: "GQL", Tags: []string{"GQL", "all sessions"}}, bounds},
-		{Query{Name: "ask_drift_alerts", Title: "What drifts most", Category: "Statistics", Language: "SQL", Tags: []string{"all sessions"}}, nil},
-		{Query{Name: "ask_drift_verdicts", Title: "Verdicts over time", Category: "Statistics", Language: "SQL", Tags: []string{"all sessions"}}, nil},
-		{Query{Name: "ask_waiting", Title: "What waiting for people costs", Category: "Statistics", Language: "SQL", Tags: []string{"all sessions"}}, nil},
+		{entry("init_graph", "Create the property graph", "Graph", "DDL", "Property Graph", "TechNode", "BizNode", "Caused", "Evaluated"), struct{ Replace bool }{true}},
+		{entry("ask_reasoning_chain_gql", "Why: what a decision rests on", "Graph", "GQL", "GQL", "ANY SHORTEST", "quantified path"), bounds},
+		{entry("ask_reasoning_chain", "Why, without a graph edition", "Graph", "SQL", "recursive CTE"), bounds},
+		{entry("ask_trace_gql", "Rebuild the trace of a session", "Graph", "GQL", "GQL", "Caused"), nil},
+		{entry("ask_trace", "Rebuild the trace, without a graph edition", "Graph", "SQL", "Caused"), nil},
+		{entry("ask_causal_chain_gql", "What led to a step", "Graph", "GQL", "GQL", "Caused"), bounds},
+		{entry("ask_entities", "What a world-change check compares", "Safety", "SQL", "evaluated_at", "fail closed"), nil},
+		{entry("ask_verdicts", "The verdicts of an approval", "Safety", "SQL", "WORLD_CHANGE_CHECK"), nil},
+		{entry("ask_entity_approvals_gql", "Approvals that rest on an entity", "Safety", "GQL", "GQL", "all sessions"), bounds},
+		{entry("ask_drift_alerts", "What drifts most", "Statistics", "SQL", "all sessions"), nil},
+		{entry("ask_drift_verdicts", "Verdicts over time", "Statistics", "SQL", "all sessions"), nil},
+		{entry("ask_waiting", "What waiting for people costs", "Statistics", "SQL", "all sessions"), nil},
+		{entry("journal_approvals", "Approvals and where they stand", "Journal", "SQLite", "approvals"), nil},
+		{entry("journal_history", "Who did what to an approval, and when", "Journal", "SQLite", "approval_history"), nil},
+		{entry("journal_alerts", "What changed, by check", "Journal", "SQLite", "WORLD_CHANGE_CHECK"), nil},
+		{entry("journal_slow", "The slowest steps of a session", "Journal", "SQLite", "tech_nodes"), nil},
+		{entry("journal_tokens", "Tokens by session and model", "Journal", "SQLite", "LLM_RESPONSE"), nil},
 	}
-	var out []Query
-	for _, q := range list {
-		text, err := names.Statement(q.Name, q.data)
+	out := make([]Query, len(list))
+	for i, q := range list {
+		text, err := local.ReadFile("queries/" + q.Name + ".sql")
+		if q.Language != "SQLite" {
+			var statement string
+			statement, err = names.Statement(q.Name, q.data)
+			text = []byte(statement)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("statement %s: %w", q.Name, err)
 		}
-		q.Text = strings.TrimSpace(text)
-		out = append(out, q.Query)
-	}
-	for _, q := range localQueries() {
-		text, err := local.ReadFile("queries/" + q.Name + ".sql")
-		if err != nil {
-			return nil, err
-		}
 		q.Text = strings.TrimSpace(string(text))
-		out = append(out, q)
+		out[i] = q.Query
 	}
 	return out, nil
 }
 
-// localQueries are those for the journal.
-func localQueries() []Query {
-	q := func(name, title string, tags ...string) Query {
-		return Query{Name: name, Title: title, Category: "Journal", Language: "SQLite", Tags: tags}
-	}
-	return []Query{
-		q("journal_approvals", "Approvals and where they stand", "approvals"),
-		q("journal_history", "Who did what to an approval, and when", "approval_history"),
-		q("journal_alerts", "What changed, by check", "WORLD_CHANGE_CHECK"),
-		q("journal_slow", "The slowest steps of a session", "tech_nodes"),
-		q("journal_tokens", "Tokens by session and model", "LLM_RESPONSE"),
-	}
+func entry(name, title, category, language string, tags ...string) Query {
+	return Query{Name: name, Title: title, Category: category, Language: language, Tags: tags}
 }

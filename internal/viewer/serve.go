@@ -10,12 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
@@ -87,7 +89,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &handler{Options: o, mux: http.NewServeMux(), changes: &changes{read: o.Changes, interval: o.Interval}}
+	h := &handler{Options: o, mux: http.NewServeMux(), changes: &changes{read: o.Changes, interval: o.Interval}, checks: checks{under: make(map[string]bool), last: make(map[string]inspect.Checked)}}
 	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /api/sessions", h.sessions)
 	h.mux.HandleFunc("GET /api/session", h.session)
@@ -158,7 +160,7 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 	replyLong(w, r, struct {
 		Session shown      `json:"session"`
 		Code    []CodeStep `json:"code"`
-	}{withoutPayloads(seen), Code(seen, h.Names)})
+	}{shownOf(seen, false), Code(seen, h.Names)})
 }
 
 // query reads the query of the list of sessions.
@@ -198,29 +200,26 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 // reply writes v as JSON.
 func reply(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
 
-// replyLong writes v as JSON, compressed for clients that take that.
+// replyLong writes v as JSON with its texts shared, compressed for clients that take that.
 func replyLong(w http.ResponseWriter, r *http.Request, v any) {
-	w.Header().Set("Vary", "Accept-Encoding")
-	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		reply(w, v)
+	b, err := json.Marshal(v)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	w.Header().Set("Content-Encoding", "gzip")
-	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-	if err != nil {
-		panic(err) // the level is a constant
+	b = share(text.EscapeJSON(b))
+	head := w.Header()
+	head.Set("Content-Type", "application/x-ndjson")
+	head.Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Write(b)
+		return
 	}
+	head.Set("Content-Encoding", "gzip")
+	zip := gzip.NewWriter(w)
 	defer zip.Close()
-	reply(compressed{w, zip}, v)
+	zip.Write(b)
 }
-
-// compressed is an answer with a compressed body.
-type compressed struct {
-	http.ResponseWriter
-	body io.Writer
-}
-
-func (c compressed) Write(b []byte) (int, error) { return c.body.Write(b) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {
@@ -236,4 +235,142 @@ func write(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(text.EscapeJSON(b))
+}
+
+// maxStreams bounds the pages that are told of changes at the same time.
+const maxStreams = 64
+
+const (
+	// heartbeat is how often a stream without news shows that it is alive.
+	heartbeat = 15 * time.Second
+	// readWithin bounds the question for the number, and writeWithin how long a page that
+	// does not read keeps its stream.
+	readWithin  = 10 * time.Second
+	writeWithin = 10 * time.Second
+)
+
+// changes asks a source for its number while somebody wants to know it, once for all.
+type changes struct {
+	read     func(context.Context) (int64, error)
+	interval time.Duration
+
+	streams atomic.Int64
+
+	mu     sync.Mutex
+	readAt time.Time
+	last   int64
+	err    error
+}
+
+// enter reports whether one more stream may begin; then leave ends it.
+func (c *changes) enter() bool {
+	if c.read == nil {
+		return false
+	}
+	if c.streams.Add(1) > maxStreams {
+		c.leave()
+		return false
+	}
+	return true
+}
+
+func (c *changes) leave() { c.streams.Add(-1) }
+
+// number returns the number of the source, at most one interval old. An error is reported once in
+// an interval: fresh says that nobody was told before. The first caller asks for all, so the
+// question does not end with the request of that caller.
+func (c *changes) number(ctx context.Context) (n int64, fresh bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); c.readAt.IsZero() || now.Sub(c.readAt) >= c.interval {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		defer cancel()
+		fresh = true
+		c.readAt = now
+		if n, c.err = c.read(ctx); c.err == nil {
+			c.last = n
+		}
+	}
+	return c.last, fresh, c.err
+}
+
+// stream tells one page of changes, as server-sent events:
+// https://html.spec.whatwg.org/multipage/server-sent-events.html.
+func (h *handler) stream(w http.ResponseWriter, r *http.Request) {
+	if !h.changes.enter() {
+		// A browser that is told 204 does not ask again.
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	defer h.changes.leave()
+	head := w.Header()
+	head.Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	ticker := time.NewTicker(h.Interval)
+	defer ticker.Stop()
+	ctx := r.Context()
+	last, told := int64(-1), time.Now()
+	for {
+		n, fresh, err := h.changes.number(ctx)
+		if err != nil && fresh {
+			h.Logger.Warn("the source could not be asked for changes", "error", err)
+		}
+		// A writer that has no deadlines waits for the page.
+		_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
+		switch {
+		case err == nil && n != last:
+			last, told = n, time.Now()
+			if _, err := fmt.Fprintf(w, "event: changed\ndata: {\"seq\":%d}\n\n", n); err != nil {
+				return
+			}
+		case time.Since(told) >= heartbeat:
+			told = time.Now()
+			if _, err := fmt.Fprint(w, ": alive\n\n"); err != nil {
+				return
+			}
+		}
+		if out.Flush() != nil {
+			return
+		}
+		_ = out.SetWriteDeadline(time.Time{}) // the server does not end a stream for its length
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// StopTime bounds how long requests under way are waited for when a server ends.
+const StopTime = 5 * time.Second
+
+// Serve serves the handler of [NewHandler] on a listener until ctx ends, and closes the listener.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	// The pages' waiting ends with the server.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		// Long enough for a query of the dataset; the stream of changes has a time of its own.
+		WriteTimeout: 5 * time.Minute,
+		BaseContext:  func(net.Listener) context.Context { return serving },
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	stop()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopTime)
+	defer cancel()
+	if server.Shutdown(closing) != nil {
+		_ = server.Close() // its connections are those that were waited for
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }

@@ -32,8 +32,7 @@ func TestPageHasWhatInspectSays(t *testing.T) {
 	text := eval[string](p, `(async () => {
 		`+string(script)+`
 		const d = await inflated(document.getElementById("cg-data").textContent);
-		for (const s of d.sessions) for (const t of s.thoughts.nodes) t.detail ||= calledText(s.rows[t.row]);
-		return JSON.stringify(d.sessions.map((x) => ({ ...x, gists: undefined })));
+		return JSON.stringify(d.sessions.map((x) => ({ ...filled(x), gists: undefined })));
 	})()`)
 	var got, want any
 	if err := json.Unmarshal([]byte(text), &got); err != nil {

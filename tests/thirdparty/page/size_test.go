@@ -133,7 +133,6 @@ func TestManySpans(t *testing.T) {
 			for _, c := range []struct{ name, view, do, done string }{
 				{"graph, aggregated", "graph", press("#panel-graph .seg button", "Aggregated"), `document.querySelectorAll("#panel-graph .gn").length > 10`},
 				{"graph, expanded", "graph", press("#panel-graph .seg button", "Expanded"), fewElements("graph", ".gn") + ` && __t.text("#panel-graph .gv-count").startsWith("2,050 nodes")`},
-				{"graph, left to right", "graph", press("#panel-graph .seg button", "→"), fewElements("graph", ".gn")},
 				{"thoughts, clustered", "thoughts", press("#panel-thoughts .gv-bar button", "Expand all") + ";" + press("#panel-thoughts .seg button", "Clustered"), fewElements("thoughts", ".tn")},
 				{"thoughts, all of them", "thoughts", press("#panel-thoughts .seg button", "Vertical"), fewElements("thoughts", ".tn")},
 				{"timeline, all of it", "timeline", press("#panel-timeline .gv-bar button", "Expand all"), `document.querySelectorAll("#panel-timeline .tl-row").length > 10`},

@@ -1,28 +1,12 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // The shell: what is shown, where it stands in the address, and who is told of it.
 
-/**
- * A view shows one session in its own element. It is mounted when it is first opened; show is
- * called when it is open and the session is another one or has changed, select when it is open
- * and the selection changed, also with null. A view with sessionless is also shown null. One with
- * everywhere shows all sessions and has no tab. key gets the keys that nobody else takes, and says
- * whether it has taken one.
- *
- * @typedef {object} View
- * @property {(session: any) => void} show
- * @property {(ref: Ref|null) => void} select
- * @property {(ev: KeyboardEvent) => boolean} [key]
- * @property {() => void} destroy
- *
- * @typedef {{id: string, title: string, sessionless?: boolean, everywhere?: boolean, mount: (root: HTMLElement, app: App) => View}} ViewSpec
- */
-
 /** views are all there are, in the order of their tabs. */
 function views() {
-  return [approvalsView, graphView, thoughtsView, timelineView, trajectoryView, queriesView, inboxView];
+  return [approvalsView, graphView, thoughtsView, timelineView, trajectoryView, queriesView,
+    inboxView];
 }
 
 /** tabbed are the views that have a tab. */
@@ -30,14 +14,15 @@ function tabbed() {
   return views().filter((v) => !v.everywhere);
 }
 
-/** @param {string} id @returns {HTMLElement} */
+/** @param {string} id */
 function byId(id) {
   const el = document.getElementById(id);
   if (!el) throw new Error("the page has no element " + id);
   return el;
 }
 
-/** remember keeps a choice of the reader, where the browser lets a page. @param {string} k @param {string} [v] */
+/** remember keeps a choice of the reader, where the browser lets a page. @param {string} k
+ * @param {string} [v] */
 function remember(k, v) {
   try {
     if (v !== undefined) localStorage.setItem("contextgraph." + k, v);
@@ -51,71 +36,61 @@ class App {
   /** @param {PageData} page */
   constructor(page) {
     this.page = page;
-    this.data = makeData(page);
+    this.data = page.live ? new LiveData() : new StaticData(page);
     this.events = new Emitter();
-    /** @type {Session|null} */
-    this.session = null;
-    /** @type {CodeStep[]} */
-    this.code = [];
-    /** @type {SessionKey|null} */
-    this.key = null;
-    /** @type {Ref|null} */
-    this.selected = null;
-    /** @type {number|null} */
-    this.whyIndex = null;
+    /** @type {Session|null} */ this.session = null;
+    /** @type {CodeStep[]} */ this.code = [];
+    /** @type {SessionKey|null} */ this.key = null;
+    /** @type {Ref|null} */ this.selected = null;
+    /** @type {number|null} */ this.whyIndex = null;
     this.viewId = "graph";
-    /** the view that the address names, "" where the session chooses */
+    /** The view that the address names, "" where the session chooses. */
     this.chosen = "";
-    /** the view that the session chose */
+    /** The view that the session chose. */
     this.opened = "graph";
-    /** the request that an address asks for, until its session is there */
+    /** The request that an address asks for, until its session is there. */
     this.request = "";
     this.desk = new Desk(this);
-    /** @type {Map<string, {spec: ViewSpec, panel: HTMLElement, tab: HTMLElement|null, view: View|null, shown: Session|null|undefined}>} */
-    this.views = new Map();
-    /** @type {Map<string, Span>} */
-    this.spanIndex = new Map();
-    /** @type {Map<string, Entity>} */
-    this.entityIndex = new Map();
+    /** @type {Map<string, Panel>} */ this.views = new Map();
+    /** @type {Map<string, Span>} */ this.spanIndex = new Map();
+    /** @type {Map<string, Entity>} */ this.entityIndex = new Map();
     this.loading = 0;
     this.fetches = 0;
     this.failure = "";
-    /** @type {string|null} the address that is shown */
+    /** The address that is shown. @type {string|null} */
     this.routed = null;
-    /** @type {object|null} */
-    this.lastView = null;
-    /** @type {SessionList|null} */
-    this.list = null;
-    /** @type {DetailPane|null} */
-    this.detail = null;
+    /** @type {Panel|null} */ this.lastView = null;
+    /** @type {SessionList|null} */ this.list = null;
+    /** @type {DetailPane|null} */ this.detail = null;
     this.header = h("div", "session-head");
     this.headOpen = false;
     this.theme = remember("theme") || "auto";
     clockSettings.utc = remember("zone") !== "local";
   }
 
-  /** on listens to "why", "session" and "view". @param {string} name @param {(arg: any) => void} fn */
+  /** on listens to "why", "session" and "view". @param {string} name
+   * @param {(arg: any) => void} fn */
   on(name, fn) {
     return this.events.on(name, fn);
   }
 
   /** @param {string|undefined} key */
   span(key) {
-    return (key && this.spanIndex.get(key)) || null;
+    return this.spanIndex.get(key || "") || null;
   }
 
   /** @param {string|undefined} key */
   entity(key) {
-    return (key && this.entityIndex.get(key)) || null;
+    return this.entityIndex.get(key || "") || null;
   }
 
-  /** spanOf is the key of the span of what ref names; "" for an entity or an edge. @param {Ref|null} ref */
+  /** spanOf is the key of the span of what ref names; "" for an entity or an edge.
+   * @param {Ref|null} ref */
   spanOf(ref) {
-    if (!ref || !this.session) return "";
-    if (ref.type === "span") return ref.key;
-    const { rows, approvals } = this.session;
-    const lists = /** @type {Record<string, {span: string}[]>} */ ({ row: rows, approval: approvals });
-    return lists[ref.type]?.[Number(ref.key)]?.span || "";
+    if (ref?.type === "span") return ref.key;
+    const { rows, approvals } = this.session || { rows: [], approvals: [] };
+    if (ref?.type === "row") return rows[Number(ref.key)]?.span || "";
+    return (ref?.type === "approval" && approvals[Number(ref.key)]?.span) || "";
   }
 
   /** start builds the shell and shows what the address asks for. */
@@ -133,7 +108,7 @@ class App {
       this.desk.loadInbox();
     });
     window.setInterval(tick, 1000);
-    /** @type {HTMLAnchorElement|null} */ (document.querySelector("a.skip"))?.addEventListener("click", (ev) => {
+    document.querySelector("a.skip")?.addEventListener("click", (ev) => {
       ev.preventDefault();
       byId("cg-main").focus();
     });
@@ -150,19 +125,23 @@ class App {
     const tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
     const panels = h("div", "panels");
     views().forEach((spec, i) => {
-      const tab = spec.everywhere ? null : h("button", { role: "tab", id: "tab-" + spec.id, "aria-controls": "panel-" + spec.id, title: spec.title + " (" + (i + 1) + ")", onclick: () => this.go(spec.id) }, spec.title);
-      const panel = h("section", { role: tab ? "tabpanel" : "region", id: "panel-" + spec.id, class: "panel view-" + spec.id, "aria-labelledby": tab && tab.id, "aria-label": tab ? null : spec.title, tabindex: "0", hidden: true });
-      if (tab) tabs.append(tab);
+      const { id, title } = spec, labelledby = "tab-" + id;
+      const tab = spec.everywhere ? null : h("button", { role: "tab", id: labelledby,
+        "aria-controls": "panel-" + id, title: title + " (" + (i + 1) + ")",
+        onclick: () => this.go(id) }, title);
+      const panel = h("section", { id: "panel-" + id, class: "panel view-" + id, tabindex: "0",
+        hidden: true, ...(tab ? { role: "tabpanel", "aria-labelledby": labelledby }
+          : { role: "region", "aria-label": title }) });
+      append(tabs, tab);
       panels.append(panel);
-      this.views.set(spec.id, { spec, panel, tab, view: null, shown: undefined });
+      this.views.set(id, { spec, panel, tab, view: null, shown: undefined });
     });
     panels.addEventListener("scroll", (ev) => {
       const el = /** @type {HTMLElement} */ (ev.target);
       if (el.parentElement === panels) foldHead(el);
     }, { capture: true, passive: true });
     tabs.addEventListener("keydown", (ev) => {
-      const ids = tabbed().map((s) => s.id);
-      const at = ids.indexOf(this.viewId);
+      const ids = tabbed().map((s) => s.id), at = ids.indexOf(this.viewId);
       const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[ev.key];
       if (to === undefined) return;
       ev.preventDefault();
@@ -174,18 +153,21 @@ class App {
     hintAtMore(tabs);
   }
 
-  /** address is what stands behind the # for what is shown. @param {{key?: SessionKey|null, view?: string, ref?: Ref|null, why?: number|null}} [change] */
+  /** address is what stands behind the # for what is shown.
+   * @param {{key?: SessionKey|null, view?: string, ref?: Ref|null, why?: number|null}} [change] */
   address(change) {
-    const c = { key: this.key, view: this.chosen, ref: this.selected, why: this.whyIndex, ...change };
-    const parts = [];
-    if (c.key) parts.push("s=" + sessionPath(c.key));
-    if (c.view) parts.push("v=" + c.view);
-    if (c.ref) parts.push(c.ref.type + "=" + encodeURIComponent(c.ref.key));
-    if (c.why !== null && c.why !== undefined) parts.push("why=" + c.why);
-    return "#" + parts.join("&");
+    const { key, view, ref, why } = { key: this.key, view: this.chosen, ref: this.selected,
+      why: this.whyIndex, ...change };
+    return "#" + [
+      key && "s=" + sessionPath(key),
+      view && "v=" + view,
+      ref && ref.type + "=" + encodeURIComponent(ref.key),
+      why !== null && "why=" + why,
+    ].filter(Boolean).join("&");
   }
 
-  /** navigate goes to an address; what it says is then shown by route. @param {string} address @param {boolean} [inPlace] */
+  /** navigate goes to an address; what it says is then shown by route. @param {string} address
+   * @param {boolean} [inPlace] */
   navigate(address, inPlace) {
     if (address === location.hash) return;
     if (inPlace) location.replace(address);
@@ -199,48 +181,39 @@ class App {
     if (location.hash === this.routed) return this.key !== null || this.viewId === "inbox";
     this.routed = location.hash;
     /** @type {Record<string, string>} */
-    const p = {};
-    for (const part of location.hash.replace(/^#/, "").split("&")) {
-      const eq = part.indexOf("=");
-      if (eq > 0) p[part.slice(0, eq)] = part.slice(eq + 1);
-    }
-    /** @type {Ref|null} */
-    let ref = null;
-    for (const type of /** @type {Ref["type"][]} */ (["span", "entity", "approval", "row", "edge"])) if (p[type] !== undefined) ref = { type, key: decoded(p[type]) };
+    const p = Object.fromEntries(location.hash.slice(1).split("&").map((x) => x.split(/=(.*)/s)));
+    const types = /** @type {Ref["type"][]} */ (["span", "entity", "approval", "row", "edge"]);
+    const type = types.find((t) => p[t] !== undefined);
+    const ref = type ? { type, key: decoded(p[type]) } : null;
     if (p.v === "inbox" && this.desk.offersInbox()) {
       this.leave();
       return true;
     }
     const view = tabbed().some((v) => v.id === p.v) ? p.v : "";
     this.request = decoded(p.request || "");
-    const s = (p.s || "").split("/").map(decoded);
     const why = /^\d+$/.test(p.why || "") ? Number(p.why) : null;
-    if (s.length !== 3) {
-      this.apply(view, ref, why);
-      return false;
-    }
-    const key = { app: s[0], user: s[1], id: s[2] };
-    if (sameSession(key, this.key) && (this.session || this.loading)) this.apply(view, ref, why);
-    else this.fetch(key, view, ref, why);
-    return true;
+    const s = (p.s || "").split("/").map(decoded);
+    const key = s.length === 3 ? { app: s[0], user: s[1], id: s[2] } : null;
+    if (key && !(sameSession(key, this.key) && (this.session || this.loading))) {
+      this.fetch(key, view, ref, why);
+    } else this.apply(view, ref, why);
+    return key !== null;
   }
 
   /** leave shows the inbox, and no session. */
   leave() {
     this.fetches++;
     this.loading = 0;
-    this.key = null;
-    this.failure = "";
-    this.selected = null;
-    this.whyIndex = null;
-    this.chosen = "";
+    this.key = this.selected = this.whyIndex = null;
+    this.failure = this.chosen = "";
     this.viewId = "inbox";
     this.adopt(null);
     this.render(true);
     this.events.emit("session", null);
   }
 
-  /** @param {string} view "" for the one that the session chose @param {Ref|null} ref @param {number|null} why */
+  /** @param {string} view "" for the one that the session chose @param {Ref|null} ref
+   * @param {number|null} why */
   apply(view, ref, why) {
     const other = JSON.stringify(ref) !== JSON.stringify(this.selected);
     const otherWhy = why !== this.whyIndex;
@@ -253,7 +226,8 @@ class App {
     if (otherWhy) this.events.emit("why", why);
   }
 
-  /** fetch loads a session and shows it. @param {SessionKey} key @param {string} view @param {Ref|null} ref @param {number|null} why */
+  /** fetch loads a session and shows it. @param {SessionKey} key @param {string} view
+   * @param {Ref|null} ref @param {number|null} why */
   async fetch(key, view, ref, why) {
     const turn = ++this.fetches;
     this.key = key;
@@ -266,11 +240,14 @@ class App {
     this.loading = turn;
     this.list?.mark();
     const slow = setTimeout(() => this.loading === turn && this.render(), 120);
-    /** @type {Loaded|null} */
-    let got = null;
+    /** @type {Loaded|null} */ let got = null;
     try {
       got = await this.data.session(key);
-      if (!got) this.failure = "This page does not hold the session “" + key.id + "” of " + key.user + " in " + key.app + ". Write a page with it, with “contextgraph view”.";
+      if (!got) {
+        this.failure = "This page does not hold the session “" + key.id + "” of " + key.user
+          + " in "
+          + key.app + ". Write a page with it, with “contextgraph view”.";
+      }
     } catch (err) {
       this.failure = "The session could not be read: " + said(err);
     }
@@ -279,20 +256,21 @@ class App {
     this.loading = 0;
     this.adopt(got);
     // A session in which somebody was asked opens on that, and stays there for the reader.
+    this.opened = this.viewId;
     if (got) this.opened = got.session.approvals.length > 0 ? "approvals" : "graph";
-    else this.opened = this.viewId;
     this.viewId = this.chosen || this.opened;
     this.findRequest();
     this.render(true);
     this.events.emit("session", this.session);
     this.events.emit("why", this.whyIndex);
-    announce(got ? "Session " + clip(got.session.title || key.id, 80) + ", " + statusInfo(got.session.status).label : this.failure);
+    announce(got ? "Session " + clip(got.session.title || key.id, 80) + ", "
+      + statusInfo(got.session.status).label : this.failure);
   }
 
   /** findRequest selects the request that the address asks for by its id. */
   findRequest() {
-    const id = this.request;
-    const i = id && this.session ? this.session.approvals.findIndex((a) => a.confirmation_id === id || a.id === id) : -1;
+    const id = this.request, all = this.session?.approvals || [];
+    const i = id ? all.findIndex((a) => a.confirmation_id === id || a.id === id) : -1;
     if (i < 0) return;
     this.request = "";
     this.selected = refTo("approval", i);
@@ -302,79 +280,89 @@ class App {
 
   /** @param {Loaded|null} got */
   adopt(got) {
-    this.session = got ? got.session : null;
+    this.session = got && got.session;
     this.code = got ? got.code : [];
-    this.spanIndex = new Map((this.session ? this.session.spans : []).map((s) => [s.key, s]));
-    this.entityIndex = new Map((this.session ? this.session.entities : []).map((e) => [e.key, e]));
+    this.spanIndex = new Map((got?.session.spans || []).map((s) => [s.key, s]));
+    this.entityIndex = new Map((got?.session.entities || []).map((e) => [e.key, e]));
   }
 
-  /** reload takes over what changed in the source, and leaves selection and view alone. @param {boolean} [checked] a check was made, which is in no row */
+  /** reload takes over what changed in the source, and leaves selection and view alone.
+   * @param {boolean} [checked] a check was made, which is in no row */
   async reload(checked) {
     await this.list?.load(true);
-    const key = this.key;
+    const key = this.key, s = this.session;
     if (!key || this.loading) return;
-    const known = this.list?.find(key);
-    const s = this.session;
-    if (s && known && !checked && known.end === s.end && known.events === s.events && known.status === s.status) return;
+    const known = !checked && this.list?.find(key);
+    if (s && known && known.end === s.end && known.events === s.events
+        && known.status === s.status) {
+      return;
+    }
     try {
       const got = await this.data.session(key);
       if (!sameSession(key, this.key) || this.loading || !got) return;
-      const before = s ? s.status : "";
       if (s) keepPayloads(got.session, s);
       this.adopt(got);
       this.failure = "";
       this.render(true);
       this.events.emit("session", this.session);
-      if (got.session.status !== before) announce("The session is now: " + statusInfo(got.session.status).label);
+      const { status } = got.session;
+      if (status !== s?.status) announce("The session is now: " + statusInfo(status).label);
     } catch (err) {
       announce("The session could not be read again: " + said(err));
     }
   }
 
-  /** load brings the payloads of rows of the session. @param {number[]} rows @returns {Promise<void>} */
+  /** load brings the payloads of rows of the session. @param {number[]} rows */
   async load(rows) {
     if (this.session) await this.data.load(this.session, rows);
   }
 
-  /** open shows another session in the same view. @param {SessionKey} key @param {boolean} [inPlace] */
+  /** open shows another session in the same view. @param {SessionKey} key
+   * @param {boolean} [inPlace] */
   open(key, inPlace) {
     this.navigate(this.address({ key, ref: null, why: null }), inPlace);
   }
 
-  /** select opens the detail pane for ref and tells all views; null closes it. @param {Ref|null} ref */
+  /** select opens the detail pane for ref and tells all views; null closes it.
+   * @param {Ref|null} ref */
   select(ref) {
     if (JSON.stringify(ref) === JSON.stringify(this.selected)) return;
     this.navigate(this.address({ ref }));
   }
 
-  /** go shows a view, with a selection if one is given. @param {string} view @param {Ref|null} [ref] */
+  /** go shows a view, with a selection if one is given. @param {string} view
+   * @param {Ref|null} [ref] */
   go(view, ref) {
     this.navigate(this.address({ view, ref: ref === undefined ? this.selected : ref }));
   }
 
-  /** why asks for the paths from an approval back to what it rests on; null ends that. @param {number|null} index */
+  /** why asks for the paths from an approval back to what it rests on; null ends that.
+   * @param {number|null} index */
   why(index) {
     this.navigate(this.address({ why: index }), true);
   }
 
-  /** render brings the page in line with the state. @param {boolean} [selection] the selection may be another one */
+  /** render brings the page in line with the state. @param {boolean} [selection] the selection
+   * may be another one */
   render(selection) {
-    const s = this.session;
     renderHeader(this.header, this);
-    for (const [id, v] of this.views) {
+    for (const [id, { panel, tab }] of this.views) {
       const on = id === this.viewId;
-      v.panel.hidden = !on;
-      if (!v.tab) continue;
-      v.tab.setAttribute("aria-selected", String(on));
-      v.tab.tabIndex = on ? 0 : -1;
-      if (on) v.tab.scrollIntoView({ block: "nearest", inline: "nearest" });
-      const open = s ? s.approvals.filter((a) => waits(a.status)).length : 0;
-      if (id === "approvals") replace(v.tab, v.spec.title, s && s.approvals.length > 0 && h("span", { class: open > 0 ? "count waits" : "count" }, open > 0 ? open + " open" : String(s.approvals.length)));
+      panel.hidden = !on;
+      if (!tab) continue;
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+      if (on) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
-    const v = this.views.get(this.viewId);
-    if (v) this.renderView(v, !!selection);
+    const all = this.session?.approvals || [], open = all.filter((a) => waits(a.status)).length;
+    const tab = this.views.get("approvals")?.tab;
+    const count = open > 0 ? h("span", "count waits", open + " open")
+      : h("span", "count", String(all.length));
+    if (tab) replace(tab, "Approvals", all.length > 0 && count);
+    const v = sure(this.views.get(this.viewId));
+    this.renderView(v, !!selection);
     document.body.dataset.view = this.viewId;
-    if (v) foldHead(v.panel);
+    foldHead(v.panel);
     this.detail?.show();
     this.list?.mark();
     this.drawTitle();
@@ -383,51 +371,58 @@ class App {
   /** drawTitle says what is shown, and before that how many requests wait. */
   drawTitle() {
     const s = this.session, n = this.desk.answerable().length;
-    const parts = [s ? clip(s.title || s.session.id, 60) : this.viewId === "inbox" && "Inbox", "contextgraph"];
-    document.title = (n > 0 ? "(" + n + ") " : "") + parts.filter(Boolean).join(" · ");
+    const what = s ? clip(s.title || s.session.id, 60) : this.viewId === "inbox" && "Inbox";
+    document.title = (n > 0 ? "(" + n + ") " : "") + (what ? what + " · " : "") + "contextgraph";
   }
 
-  /** @param {{spec: ViewSpec, panel: HTMLElement, view: View|null, shown: Session|null|undefined}} v @param {boolean} selection */
+  /** @param {Panel} v @param {boolean} selection */
   renderView(v, selection) {
-    if (!this.session && !v.spec.sessionless && !v.spec.everywhere) {
+    const { spec, panel } = v;
+    if (!this.session && !spec.sessionless && !spec.everywhere) {
       v.view?.destroy();
       v.view = null;
       v.shown = undefined;
-      replace(v.panel, this.nothing());
+      replace(panel, this.nothing());
       return;
     }
     try {
       if (!v.view) {
-        v.panel.replaceChildren();
-        v.view = v.spec.mount(v.panel, this);
+        panel.replaceChildren();
+        v.view = spec.mount(panel, this);
         v.shown = undefined;
       }
-      const fresh = v.shown !== this.session;
-      if (fresh) {
-        v.shown = this.session;
-        v.view.show(this.session);
-      }
-      if (fresh || selection || v !== this.lastView) v.view.select(this.selected);
-      if (v !== this.lastView) this.events.emit("view", v.spec.id);
+      const fresh = v.shown !== this.session, other = v !== this.lastView;
+      v.shown = this.session;
+      if (fresh) v.view.show(this.session);
+      if (fresh || selection || other) v.view.select(this.selected);
+      if (other) this.events.emit("view", spec.id);
       this.lastView = v;
     } catch (err) {
       // One view that fails must not take the approvals with it.
       v.view = null;
       v.shown = undefined;
       console.error(err);
-      replace(v.panel, empty("error", "This view could not be drawn", said(err), " The other views still work."));
+      replace(panel, empty("error", "This view could not be drawn", said(err),
+        " The other views still work."));
     }
   }
 
   /** nothing is what stands where a session would. */
   nothing() {
     if (this.loading) {
-      return h("div", { class: "empty", role: "status" }, h("span", "spinner"), h("p", {}, "Reading the session…"));
+      return h("div", { class: "empty", role: "status" }, h("span", "spinner"),
+        h("p", {}, "Reading the session…"));
     }
     if (this.failure) return empty("error", "No such session here", this.failure);
-    if (this.page.live) return empty("graph", "No session yet", "Run an agent that records into this journal. Its session appears here by itself.");
-    if (this.page.list.length === 0) return empty("graph", "This page holds no session", "Write one with sessions in it, with “contextgraph view”.");
-    return empty("graph", "Choose a session", "Choose one on the left, or press j.");
+    if (this.page.live) {
+      return empty("graph", "No session yet",
+        "Run an agent that records into this journal. Its session appears here by itself.");
+    }
+    if (this.page.list.length > 0) {
+      return empty("graph", "Choose a session", "Choose one on the left, or press j.");
+    }
+    return empty("graph", "This page holds no session",
+      "Write one with sessions in it, with “contextgraph view”.");
   }
 
   /** refresh shows everything again, for a change of how times are shown. */

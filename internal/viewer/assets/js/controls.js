@@ -1,17 +1,23 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Controls that several parts of the page have: to press, to search, to filter, to choose.
 
-/** iconButton is a button that shows no text. @param {IconName} ic @param {string} title @param {() => void} fn @param {string} [name] for a screen reader, if it is another one */
+/** iconButton is a button that shows no text. @param {IconName} ic @param {string} title
+ * @param {() => void} fn @param {string} [name] for a screen reader, if it is another one */
 function iconButton(ic, title, fn, name) {
-  return h("button", { class: "iconbtn", title, onclick: fn }, icon(ic), h("span", "sr-only", name || title));
+  return h("button", { class: "iconbtn", title, onclick: fn }, icon(ic),
+    h("span", "sr-only", name || title));
 }
 
 /** smallButton @param {Child} text @param {() => void} fn @param {string} [title] */
 function smallButton(text, fn, title) {
   return h("button", { class: "btn small", title, onclick: fn }, text);
+}
+
+/** linkButton looks like a link. @param {Child} text @param {() => void} onclick */
+function linkButton(text, onclick) {
+  return h("button", { class: "linkbtn", onclick }, text);
 }
 
 /** segments are buttons side by side. @param {string} label @param {Child[]} buttons */
@@ -24,13 +30,13 @@ function barOf(label) {
   return h("div", { class: "gv-bar no-print", role: "toolbar", "aria-label": label });
 }
 
-/**
- * searchBox is a field to search in, with what stands behind it. It calls fn when nobody has typed for a while.
- * @param {Record<string, any>} props with the label as aria-label @param {number} wait in milliseconds
- * @param {(input: HTMLInputElement) => void} fn @param {Child[]} more
- */
+/** searchBox is a field to search in, with what stands behind it. It calls fn when nobody has
+ * typed for a while. @param {Record<string, any>} props with the label as aria-label
+ * @param {number} wait in milliseconds @param {(input: HTMLInputElement) => void} fn
+ * @param {Child[]} more */
 function searchBox(props, wait, fn, ...more) {
-  const input = h("input", { type: "search", placeholder: props["aria-label"], autocomplete: "off", spellcheck: "false", ...props });
+  const input = h("input", { type: "search", placeholder: props["aria-label"], autocomplete: "off",
+    spellcheck: "false", ...props });
   let timer = 0;
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -39,12 +45,11 @@ function searchBox(props, wait, fn, ...more) {
   return { input, box: h("div", "searchbox", icon("search"), input, ...more) };
 }
 
-/**
- * filterChip is a filter that is pressed or not.
- * @param {IconName} ic @param {Child} label @param {string} tone @param {(on: boolean) => void} fn
- */
+/** filterChip is a filter that is pressed or not. @param {IconName} ic @param {Child} label
+ * @param {string} tone @param {(on: boolean) => void} fn */
 function filterChip(ic, label, tone, fn) {
-  const b = h("button", { class: "chip filter" + (tone ? " tone-" + tone : ""), "aria-pressed": "false" }, icon(ic), label);
+  const b = h("button", { class: "chip filter" + (tone ? " tone-" + tone : ""),
+    "aria-pressed": "false" }, icon(ic), label);
   b.addEventListener("click", () => {
     const on = b.getAttribute("aria-pressed") !== "true";
     b.setAttribute("aria-pressed", String(on));
@@ -53,15 +58,14 @@ function filterChip(ic, label, tone, fn) {
   return b;
 }
 
-/** toggled is a list with a value, or without it. @template T @param {T[]} list @param {T} value @param {boolean} on */
+/** toggled is a list with a value, or without it. @template T @param {T[]} list @param {T} value
+ * @param {boolean} on */
 function toggled(list, value, on) {
   return on ? [...list, value] : list.filter((x) => x !== value);
 }
 
-/**
- * selectBox offers values, and calls fn with the chosen one.
- * @param {string} label @param {[value: string, text: string][]} list @param {(value: string) => void} fn
- */
+/** selectBox offers values, and calls fn with the chosen one. @param {string} label
+ * @param {[value: string, text: string][]} list @param {(value: string) => void} fn */
 function selectBox(label, list, fn) {
   const el = h("select", { "aria-label": label }, options(list));
   el.addEventListener("change", () => fn(el.value));

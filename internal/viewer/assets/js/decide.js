@@ -1,19 +1,34 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // How an approval is answered: three buttons, and a row that unfolds in place to confirm.
 
-/** @typedef {"yes"|"no"|"change"|"override"|"happened"|"didnot"} Choice */
-
-/** What a choice says, and the words that it takes; reply makes the answer of the words. @type {Record<Choice, {button: string, icon: IconName, cls: string, send: string, note: string, label: string, reply: (words: string) => Reply}>} */
+/** What a choice says, and the words that it takes; reply makes the answer of the words.
+ * @type {Record<Choice, ChoiceLook>} */
 const CHOICES = {
-  yes: { button: "Yes", icon: "check", cls: "primary", send: "Yes, run it once", label: "", note: "If anything has changed, or cannot be checked, nothing runs: the gate decides, not this page.", reply: () => ({ confirmed: true }) },
-  no: { button: "No, with a reason", icon: "rejected", cls: "danger", send: "No, do not run it", label: "Reason (optional): the agent reads it", note: "A no is final. A new plan needs a new request.", reply: (reason) => ({ confirmed: false, ...(reason ? { reason } : {}) }) },
-  change: { button: "Change this", icon: "pen", cls: "primary", send: "Send the wish", label: "What should be different? The agent reads it", note: "This request ends with a no. The agent can ask again with another plan.", reply: (change) => ({ confirmed: false, change }) },
-  override: { button: "Override", icon: "warning", cls: "danger", send: "Override the check", label: "Why shall it run although a source is down?", note: "It takes two of the people with that right, each with a reason. The call runs only if nothing else fails.", reply: (override) => ({ confirmed: true, override }) },
-  happened: { button: "Record that it took effect", icon: "check", cls: "primary", send: "Record that it took effect", label: "How do you know? The record keeps it", note: "The request ends as executed, by your word.", reply: (reason) => ({ confirmed: false, resolve: "happened", reason }) },
-  didnot: { button: "Record that it did not", icon: "rejected", cls: "primary", send: "Record that it did not", label: "How do you know? The record keeps it", note: "The request ends as failed, by your word. A repetition needs a new request.", reply: (reason) => ({ confirmed: false, resolve: "did_not_happen", reason }) },
+  yes: { button: "Yes", icon: "check", cls: "primary", send: "Yes, run it once", label: "",
+    note: "If anything has changed, or cannot be checked, nothing runs: the gate decides, not "
+      + "this page.", reply: () => ({ confirmed: true }) },
+  no: { button: "No, with a reason", icon: "rejected", cls: "danger", send: "No, do not run it",
+    label: "Reason (optional): the agent reads it",
+    note: "A no is final. A new plan needs a new request.", reply: (reason) =>
+    ({ confirmed: false, ...(reason ? { reason } : {}) }) },
+  change: { button: "Change this", icon: "pen", cls: "primary", send: "Send the wish",
+    label: "What should be different? The agent reads it",
+    note: "This request ends with a no. The agent can ask again with another plan.",
+    reply: (change) => ({ confirmed: false, change }) },
+  override: { button: "Override", icon: "warning", cls: "danger", send: "Override the check",
+    label: "Why shall it run although a source is down?",
+    note: "It takes two of the people with that right, each with a reason. The call runs only if "
+      + "nothing else fails.", reply: (override) => ({ confirmed: true, override }) },
+  happened: { button: "Record that it took effect", icon: "check", cls: "primary",
+    send: "Record that it took effect", label: "How do you know? The record keeps it",
+    note: "The request ends as executed, by your word.", reply: (reason) =>
+    ({ confirmed: false, resolve: "happened", reason }) },
+  didnot: { button: "Record that it did not", icon: "rejected", cls: "primary",
+    send: "Record that it did not", label: "How do you know? The record keeps it",
+    note: "The request ends as failed, by your word. A repetition needs a new request.",
+    reply: (reason) => ({ confirmed: false, resolve: "did_not_happen", reason }) },
 };
 
 /** sentWord says what was sent. @param {Reply} reply */
@@ -23,23 +38,22 @@ function sentWord(reply) {
   return reply.confirmed ? "Your yes" : "Your no";
 }
 
-/**
- * DecideBox has the buttons, and beside them what was said against an answer. It is the same element
- * as long as the card is shown, so that nobody loses what they write.
- */
+/** DecideBox has the buttons, and beside them what was said against an answer. It is the same
+ * element as long as the card is shown, so that nobody loses what they write. */
 class DecideBox {
   /** @param {App} app @param {Approval} a */
   constructor(app, a) {
     this.app = app;
     this.a = a;
-    /** @type {Choice|""} */
-    this.choice = "";
+    /** @type {Choice|""} */ this.choice = "";
     this.error = "";
     this.sending = false;
-    this.buttons = h("div", { class: "decide-buttons", role: "group", "aria-label": "Your answer" });
+    this.buttons = h("div", { class: "decide-buttons", role: "group",
+      "aria-label": "Your answer" });
     this.place = h("div", "decide-form");
     this.out = h("div", { class: "decide-out", role: "status" });
-    this.root = h("section", { class: "decide", "aria-label": "Decide" }, this.buttons, this.place, this.out);
+    this.root = h("section", { class: "decide", "aria-label": "Decide" }, this.buttons, this.place,
+      this.out);
     this.root.addEventListener("keydown", (ev) => {
       if (ev.key !== "Escape" || !this.choice) return;
       ev.preventDefault();
@@ -47,12 +61,12 @@ class DecideBox {
     });
   }
 
-  /** offered are the answers that the server would pass on. No gate would look at the world before a call that is only observed. */
+  /** offered are the answers that the server would pass on. No gate would look at the world
+   * before a call that is only observed. */
   offered() {
     const { app, a } = this;
     if (!app.page.decisions || !app.page.live || app.desk.underWay(a)) return [];
-    /** @type {Choice[]} */
-    const out = [];
+    /** @type {Choice[]} */ const out = [];
     if (a.can.includes("approve")) out.push("yes");
     if (a.can.includes("reject")) out.push("no", "change");
     if (a.can.includes("override") && (a.may_override || []).length > 0) out.push("override");
@@ -72,10 +86,17 @@ class DecideBox {
       /** @param {string} cls @param {IconName} ic @param {string} text */
       const line = (cls, ic, text) => h("p", cls, icon(ic), h("span", {}, text));
       const why = [
-        reason !== "" && (!!a.hopeless || offered.includes("yes")) && line("bad-text in-vain", "error", pointed(reason, a)),
-        offered.includes("happened") && line("in-doubt", "info", "Look at the system that " + (a.tool || "the call") + " acts on, then record what you found. Nothing runs because of it."),
+        reason !== "" && (!!a.hopeless || offered.includes("yes")) && line("bad-text in-vain",
+          "error", pointed(reason, a)),
+        offered.includes("happened") && line("in-doubt", "info", "Look at the system that "
+          + (a.tool || "the call") + " acts on, then record what you found. Nothing runs because "
+            + "of it."),
       ];
-      replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !reason ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), c === "yes" && a.hopeless ? "Yes, although it cannot run" : CHOICES[c].button)));
+      replace(this.buttons, why, offered.map((c) =>
+        h("button", { class: "btn" + (c === "yes" && !reason ? " primary" : ""),
+        data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) },
+        icon(CHOICES[c].icon), c === "yes" && a.hopeless ? "Yes, although it cannot run" : CHOICES[
+          c].button)));
     }
     this.say();
   }
@@ -90,10 +111,13 @@ class DecideBox {
     else if (this.error) replace(this.out, line("error", "bad-text", this.error));
     else if (sent) {
       replace(this.out, line("arrow", "sent", sentWord(sent.reply) + " was sent ", agoEl(sent.at),
-        ". What the gate makes of it appears here: the record has no word of it yet."), this.nowhere());
+        ". What the gate makes of it appears here: the record has no word of it yet."),
+          this.nowhere());
     } else {
       replace(this.out, refused && line("error", "bad-text", "The last yes did not count: ",
-        h("strong", {}, wordOf("status", refused.reason || "no reason is on record").name.toLowerCase()), refused.refusal ? ". " + capital(refused.refusal) + "." : "."), this.nowhere());
+        h("strong", {}, wordOf("status", refused.reason || "no reason is on record")
+          .name.toLowerCase()), refused.refusal ? ". " + capital(refused.refusal) + "." : "."),
+          this.nowhere());
     }
     this.root.hidden = !this.out.firstChild && !this.buttons.firstChild;
   }
@@ -102,16 +126,23 @@ class DecideBox {
   nowhere() {
     const { app, a } = this;
     if (!waits(a.status) || this.buttons.querySelector("button")) return null;
-    if (a.kind !== "confirmation") return h("p", {}, icon("info"), h("span", {}, "Answer it where the agent is used, such as its own page or ADK’s web UI. A page like this one takes a yes or a no, and nothing else."));
-    if (!app.page.live) return h("p", {}, icon("info"), h("span", {}, "This page is a file and can only be read. Answer where the agent runs, or with “contextgraph serve”."));
-    if (!app.page.decisions) return h("p", {}, icon("info"), h("span", {}, "This page is read only. Answer where the agent runs, or start the server with --allow-decisions."));
+    if (a.kind !== "confirmation") return h("p", {}, icon("info"),
+      h("span", {}, "Answer it where the agent is used, such as its own page or ADK’s web UI. A "
+        + "page like this one takes a yes or a no, and nothing else."));
+    if (!app.page.live) return h("p", {}, icon("info"),
+      h("span", {}, "This page is a file and can only be read. Answer where the agent runs, or "
+        + "with “contextgraph serve”."));
+    if (!app.page.decisions) return h("p", {}, icon("info"),
+      h("span", {}, "This page is read only. Answer where the agent runs, or start the server "
+        + "with --allow-decisions."));
     return null;
   }
 
   close() {
     this.choice = "";
     this.place.replaceChildren();
-    for (const b of this.buttons.querySelectorAll("button")) b.setAttribute("aria-expanded", "false");
+    for (const b of this.buttons.querySelectorAll("button")) b.setAttribute("aria-expanded",
+      "false");
   }
 
   /** choose unfolds the row of an answer, or folds it. @param {Choice} choice */
@@ -121,7 +152,8 @@ class DecideBox {
     this.close();
     this.error = "";
     this.say();
-    const button = /** @type {HTMLElement|null} */ (this.buttons.querySelector("[data-choice=" + choice + "]"));
+    const button = /** @type {HTMLElement|null} */ (
+      this.buttons.querySelector("[data-choice=" + choice + "]"));
     if (again) {
       button?.focus();
       return;
@@ -129,19 +161,29 @@ class DecideBox {
     this.choice = choice;
     button?.setAttribute("aria-expanded", "true");
     const c = CHOICES[choice];
-    const wish = choice === "yes" ? null : h("textarea", { rows: 2, maxlength: 2000, required: choice !== "no", name: "words" });
-    const token = this.app.desk.token ? null : h("input", { type: "password", id: "cg-token", autocomplete: "off", spellcheck: "false", required: true });
-    const send = h("button", { type: "submit", class: "btn " + (choice === "yes" && this.a.hopeless ? "danger" : c.cls) }, choice === "yes" && this.a.hopeless ? "Yes all the same" : c.send);
+    const wish = choice === "yes" ? null
+      : h("textarea", { rows: 2, maxlength: 2000, required: choice !== "no", name: "words" });
+    const token = this.app.desk.token ? null
+      : h("input", { type: "password", id: "cg-token", autocomplete: "off", spellcheck: "false",
+      required: true });
+    const send = h("button", { type: "submit",
+      class: "btn " + (choice === "yes" && this.a.hopeless ? "danger" : c.cls) },
+      choice === "yes" && this.a.hopeless ? "Yes all the same" : c.send);
     const vain = choice === "yes" && this.a.hopeless ? pointed(this.a.hopeless, this.a) : "";
     const form = h("form", { class: "decision", "aria-label": c.button },
       vain && h("p", "bad-text", icon("error"), h("span", {}, vain)),
       wish && h("label", {}, c.label, wish),
-      token && h("label", {}, "Token", token, h("span", "muted", "“contextgraph serve” printed it. It stays in the memory of this page until you close it.")),
-      h("p", "muted", c.note, choice === "override" && " They are " + (this.a.may_override || []).join(", ") + "."),
-      h("div", "actions", send, h("button", { class: "btn quiet", onclick: () => this.choose(choice) }, "Back")));
+      token && h("label", {}, "Token", token,
+        h("span", "muted", "“contextgraph serve” printed it. It stays in the memory of this page "
+          + "until you close it.")),
+      h("p", "muted", c.note, choice === "override" && " They are " + (this.a.may_override || [])
+        .join(", ") + "."),
+      h("div", "actions", send, h("button",
+        { class: "btn quiet", onclick: () => this.choose(choice) }, "Back")));
     form.addEventListener("submit", (ev) => {
       ev.preventDefault();
-      this.send(c.reply(wish ? wish.value.trim() : ""), token ? token.value : this.app.desk.token, send);
+      this.send(c.reply(wish ? wish.value.trim() : ""), token ? token.value : this.app.desk.token,
+        send);
     });
     replace(this.place, form);
     (wish || token || send).focus();

@@ -1,27 +1,21 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What all views share: making elements, events, and lists that grow. All texts of a record
 // become text nodes.
 
-/** @typedef {Node|string|number|boolean|null|undefined|Child[]} Child */
-/** @typedef {Record<string, any>|string|null|undefined} Props a text is the class */
-
-/**
- * fill sets attributes and appends children. A prop "on<event>" is a listener, "class" the
+/** fill sets attributes and appends children. A prop "on<event>" is a listener, "class" the
  * class, "data" an object of data attributes; true is an attribute without a value; null,
- * undefined and false leave it out. There is no way to give it markup.
- * @param {Element} el
- * @param {Props} props
- * @param {Child[]} children
- */
+ * undefined and false leave it out. There is no way to give it markup. @param {Element} el
+ * @param {Props} props @param {Child[]} children */
 function fill(el, props, children) {
-  for (const [k, v] of Object.entries(typeof props === "string" ? { class: props } : props || {})) {
+  const all = typeof props === "string" ? { class: props } : props || {};
+  for (const [k, v] of Object.entries(all)) {
     if (v === null || v === undefined || v === false) continue;
-    if (k.startsWith("on") && typeof v === "function") el.addEventListener(k.slice(2), v);
-    else if (k === "data") for (const [d, t] of Object.entries(v)) el.setAttribute("data-" + d, String(t));
-    else if (k === "style") throw new Error("set styles from script: " + k);
+    if (typeof v === "function") el.addEventListener(k.slice(2), v);
+    else if (k === "data") {
+      for (const [d, t] of Object.entries(v)) el.setAttribute("data-" + d, String(t));
+    } else if (k === "style") throw new Error("set styles from script: " + k);
     else el.setAttribute(k, v === true ? "" : String(v));
   }
   append(el, children);
@@ -30,17 +24,13 @@ function fill(el, props, children) {
 /** @param {Element|DocumentFragment} el @param {Child} child */
 function append(el, child) {
   if (Array.isArray(child)) for (const c of child) append(el, c);
-  else if (child !== null && child !== undefined && typeof child !== "boolean") el.append(child instanceof Node ? child : String(child));
+  else if (child !== null && child !== undefined && typeof child !== "boolean") el.append(
+    child instanceof Node ? child : String(child));
 }
 
-/**
- * h makes an HTML element. A button is one that sends nothing unless its type says so.
- * @template {keyof HTMLElementTagNameMap} K
- * @param {K} tag
- * @param {Props} [props]
- * @param {Child[]} children
- * @returns {HTMLElementTagNameMap[K]}
- */
+/** h makes an HTML element. A button is one that sends nothing unless its type says so.
+ * @template {keyof HTMLElementTagNameMap} K @param {K} tag @param {Props} [props]
+ * @param {Child[]} children */
 function h(tag, props, ...children) {
   const el = document.createElement(tag);
   if (el instanceof HTMLButtonElement) el.type = "button";
@@ -48,18 +38,18 @@ function h(tag, props, ...children) {
   return el;
 }
 
-/**
- * svg makes an SVG element.
- * @template {keyof SVGElementTagNameMap} K
- * @param {K} tag
- * @param {Props} [props]
- * @param {Child[]} children
- * @returns {SVGElementTagNameMap[K]}
- */
+/** svg makes an SVG element. @template {keyof SVGElementTagNameMap} K @param {K} tag
+ * @param {Props} [props] @param {Child[]} children */
 function svg(tag, props, ...children) {
   const el = document.createElementNS("http://www.w3.org/2000/svg", tag);
   fill(el, props, children);
   return el;
+}
+
+/** sure is what must be there. @template T @param {T|null|undefined} x */
+function sure(x) {
+  if (x === null || x === undefined) throw new Error("something that must be there is missing");
+  return x;
 }
 
 /** @param {Element} el @param {Child[]} children */
@@ -68,17 +58,16 @@ function replace(el, ...children) {
   append(el, children);
 }
 
-/**
- * keepPlace draws something again and leaves the reader where they were: how far they had
- * scrolled, what was open, and where the focus stood.
- * @param {HTMLElement} root
- * @param {() => void} draw
- */
+/** keepPlace draws something again and leaves the reader where they were: how far they had
+ * scrolled, what was open, and where the focus stood. @param {HTMLElement} root
+ * @param {() => void} draw */
 function keepPlace(root, draw) {
   const top = root.scrollTop;
   const open = [...root.querySelectorAll("details")].map((d) => d.open);
-  const focused = root.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
-  const stops = () => /** @type {HTMLElement[]} */ ([...root.querySelectorAll("a, button, input, select, summary, [tabindex]")]);
+  const active = /** @type {HTMLElement} */ (document.activeElement);
+  const focused = root.contains(active) ? active : null;
+  const list = "a, button, input, select, summary, [tabindex]";
+  const stops = () => /** @type {HTMLElement[]} */ ([...root.querySelectorAll(list)]);
   const at = focused ? stops().indexOf(focused) : -1;
   draw();
   const now = root.querySelectorAll("details");
@@ -88,10 +77,8 @@ function keepPlace(root, draw) {
   root.scrollTop = top;
 }
 
-/**
- * onPrint calls one function before the page is printed, and another afterwards.
- * @param {() => void} before @param {() => void} after @returns {() => void} ends that
- */
+/** onPrint calls one function before the page is printed, and another afterwards.
+ * @param {() => void} before @param {() => void} after @returns {() => void} ends that */
 function onPrint(before, after) {
   window.addEventListener("beforeprint", before);
   window.addEventListener("afterprint", after);
@@ -101,10 +88,10 @@ function onPrint(before, after) {
   };
 }
 
-/** groupBy keeps the order of the items. @template T, K @param {T[]} items @param {(item: T) => K} key @returns {Map<K, T[]>} */
+/** groupBy keeps the order of the items. @template T, K @param {T[]} items
+ * @param {(item: T) => K} key */
 function groupBy(items, key) {
-  /** @type {Map<K, T[]>} */
-  const groups = new Map();
+  /** @type {Map<K, T[]>} */ const groups = new Map();
   for (const x of items) {
     const k = key(x), group = groups.get(k);
     if (group) group.push(x);
@@ -116,8 +103,7 @@ function groupBy(items, key) {
 /** Emitter calls listeners by name. */
 class Emitter {
   constructor() {
-    /** @type {Map<string, Set<(arg: any) => void>>} */
-    this.listeners = new Map();
+    /** @type {Map<string, Set<(arg: any) => void>>} */ this.listeners = new Map();
   }
 
   /** @param {string} name @param {(arg: any) => void} fn @returns {() => void} unsubscribes */
@@ -133,64 +119,58 @@ class Emitter {
   }
 }
 
-/**
- * chunked fills a container with the elements of many items, some at a time, with a button
- * for more that presses itself when it is scrolled to, and one for what is before the first.
- * @template T
- * @param {HTMLElement} root
- * @param {T[]} items
- * @param {(item: T, index: number) => Child} make
- * @param {number} [size]
- * @param {number} [from] the first that is made
+/** chunked fills a container with the elements of many items, some at a time, with a button for
+ * more that presses itself when it is scrolled to, and one for what is before the first.
+ * @template T @param {HTMLElement} root @param {T[]} items
+ * @param {(item: T, index: number) => Child} make @param {number} [step] @param {number} [from]
+ * the first that is made
  * @returns {{until: (index: number) => void, near: (index: number) => boolean}} until makes
- * everything up to an index; near says whether that is little to make
- */
-function chunked(root, items, make, size, from) {
-  const step = size || 100;
-  let first = Math.min(from || 0, items.length);
-  let shown = first;
-  const hold = (/** @type {HTMLElement} */ b) => {
-    if (root.tagName === "TBODY") return h("tr", {}, h("td", { colspan: 20 }, b));
-    return ["UL", "OL"].includes(root.tagName) ? h("li", {}, b) : b;
-  };
-  /** @param {number} a @param {number} b */
-  const made = (a, b) => {
+ * everything up to an index; near says whether that is little to make */
+function chunked(root, items, make, step = 100, from = 0) {
+  let first = Math.min(from, items.length), shown = first;
+  /** @param {number} a @param {number} b */ const made = (a, b) => {
     const part = document.createDocumentFragment();
     for (let i = a; i < b; i++) append(part, make(items[i], i));
     return part;
   };
-  const later = h("button", { class: "btn more", onclick: () => add(step) });
-  const holder = hold(later);
+  /** more is a button in what the container may hold. @param {() => void} onclick */
+  const more = (onclick) => {
+    const button = h("button", { class: "btn more", onclick });
+    if (root.tagName === "TBODY") return {
+      button, box: h("tr", {}, h("td", { colspan: 20 }, button)) };
+    return { button, box: ["UL", "OL"].includes(root.tagName) ? h("li", {}, button) : button };
+  };
+  const later = more(() => add(step));
   const seen = new IntersectionObserver((es) => {
     if (es.some((e) => e.isIntersecting)) add(step);
   }, { rootMargin: "300px" });
   /** @param {number} n */
   function add(n) {
-    seen.unobserve(later);
-    holder.remove();
+    seen.unobserve(later.button);
+    later.box.remove();
     const until = Math.min(items.length, shown + n);
     root.append(made(shown, until));
     shown = until;
     if (shown === items.length) return;
-    later.textContent = "Show more (" + fmtInt(items.length - shown) + " left)";
-    root.append(holder);
-    seen.observe(later);
+    later.button.textContent = "Show more (" + fmtInt(items.length - shown) + " left)";
+    root.append(later.box);
+    seen.observe(later.button);
   }
-  if (first > 0) {
-    const earlier = h("button", { class: "btn more", onclick: () => {
-      const start = Math.max(0, first - step);
-      above.after(made(start, first));
-      first = start;
-      label();
-    } });
-    const above = hold(earlier);
-    const label = () => {
-      if (first === 0) above.remove();
-      else earlier.textContent = "Show earlier (" + fmtInt(first) + ")";
-    };
+  const earlier = more(() => {
+    const start = Math.max(0, first - step);
+    earlier.box.after(made(start, first));
+    first = start;
     label();
-    root.append(above);
-  }
+  });
+  const label = () => {
+    earlier.button.textContent = "Show earlier (" + fmtInt(first) + ")";
+    if (first === 0) earlier.box.remove();
+  };
+  root.append(earlier.box);
+  label();
   add(step);
-  return { until: (i) => i >= shown && add(i - shown + 1), near: (i) => i >= first && i < shown + 3 * step };
+  return {
+    until: (i) => i >= shown && add(i - shown + 1),
+    near: (i) => i >= first && i < shown + 3 * step,
+  };
 }

@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What of a large drawing has elements. The browser needs seconds for all of 2,000 steps with
 // their lines; what is near the window takes no time, and from far away a dot is enough.
@@ -26,12 +25,9 @@ class Field {
   constructor(canvas) {
     this.canvas = canvas;
     canvas.onview = (all) => this.update(all);
-    /** @type {Piece[]} */
-    this.items = [];
-    /** @type {Map<number, SVGElement>} */
-    this.made = new Map();
-    /** @type {Set<number>} */
-    this.pins = new Set();
+    /** @type {Piece[]} */ this.items = [];
+    /** @type {Map<number, SVGElement>} */ this.made = new Map();
+    /** @type {Set<number>} */ this.pins = new Set();
     this.whole = true;
     /** What has elements, null while dots stand for all. @type {Rect|null} */
     this.near = null;
@@ -76,7 +72,8 @@ class Field {
     this.made.delete(i);
   }
 
-  /** update brings the elements in line with the window. @param {boolean} all on paper, all of it is in the window */
+  /** update brings the elements in line with the window. @param {boolean} all on paper, all of
+   * it is in the window */
   update(all) {
     if (this.whole) return;
     const { view, size } = this.canvas;
@@ -84,11 +81,15 @@ class Field {
       if (this.near) for (const i of [...this.made.keys()]) this.drop(i);
       this.near = null;
       if (this.dots.childElementCount > 0) return;
-      for (const [cls, of] of groupBy(this.items.filter((it) => !it.quiet), (it) => it.cls)) this.dots.append(svg("path", { class: cls, d: of.map((it) => it.d).join("") }));
+      for (const [cls, of] of groupBy(this.items.filter((it) => !it.quiet),
+        (it) => it.cls)) this.dots.append(
+        svg("path", { class: cls, d: of.map((it) => it.d).join("") }));
       return;
     }
-    const w = size.w / view.k, hgt = size.h / view.k, x = -view.x / view.k, y = -view.y / view.k, n = this.near;
-    if (n && x >= n.x && y >= n.y && x + w <= n.x + n.w && y + hgt <= n.y + n.h && n.w < w * 4) return;
+    const w = size.w / view.k, hgt = size.h / view.k, x = -view.x / view.k, y = -view.y / view.k,
+      n = this.near;
+    if (n && x >= n.x && y >= n.y && x + w <= n.x + n.w && y + hgt <= n.y + n.h
+      && n.w < w * 4) return;
     this.dots.replaceChildren();
     const near = { x: x - w / 2, y: y - hgt / 2, w: w * 2, h: hgt * 2 };
     this.near = near;
@@ -98,9 +99,11 @@ class Field {
     });
   }
 
-  /** under is the first item at a point of the world, -1 for none. @param {Point} p @param {number} within how many of the items to look at */
+  /** under is the first item at a point of the world, -1 for none. @param {Point} p
+   * @param {number} within how many of the items to look at */
   under(p, within) {
-    return this.items.slice(0, within).findIndex(({ rect: r }) => p.x >= r.x && p.y >= r.y && p.x <= r.x + r.w && p.y <= r.y + r.h);
+    return this.items.slice(0, within).findIndex(({ rect: r }) => p.x >= r.x && p.y >= r.y
+      && p.x <= r.x + r.w && p.y <= r.y + r.h);
   }
 }
 
@@ -111,7 +114,8 @@ function meet(a, b) {
 
 /** @param {Rect} r */
 function rectPath(r) {
-  return "M" + r.x.toFixed(1) + " " + r.y.toFixed(1) + "h" + r.w.toFixed(1) + "v" + r.h.toFixed(1) + "h" + (-r.w).toFixed(1) + "Z";
+  return "M" + r.x.toFixed(1) + " " + r.y.toFixed(1) + "h" + r.w.toFixed(1) + "v" + r.h.toFixed(1)
+    + "h" + (-r.w).toFixed(1) + "Z";
 }
 
 /** around is the least box around points. @param {Point[]} p @returns {Rect} */

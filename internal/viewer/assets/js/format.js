@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Names, times and numbers for people.
 
@@ -34,7 +33,8 @@ function turnName(turn) {
   return turn > 0 ? "Turn " + turn : "Outside of any turn";
 }
 
-/** tokensOf says how many tokens went in and came out. @param {{prompt?: number, completion?: number}} t @param {string} [unit] */
+/** tokensOf says how many tokens went in and came out.
+ * @param {{prompt?: number, completion?: number}} t @param {string} [unit] */
 function tokensOf(t, unit) {
   return fmtInt(t.prompt) + (unit || "") + " in, " + fmtInt(t.completion) + " out";
 }
@@ -45,7 +45,7 @@ function tookOf(row) {
   return ms === undefined || ms === null ? "" : fmtDuration(ms);
 }
 
-/** refTo refers to what has an index. @param {"row"|"approval"} type @param {number} i @returns {Ref} */
+/** refTo refers to what has an index. @param {"row"|"approval"} type @param {number} i */
 function refTo(type, i) {
   return { type, key: String(i) };
 }
@@ -65,7 +65,8 @@ function sameSession(a, b) {
   return !!a && !!b && a.app === b.app && a.user === b.user && a.id === b.id;
 }
 
-/** millis is a time in milliseconds, NaN for none: Go's zero time is none. @param {string|null|undefined} t */
+/** millis is a time in milliseconds, NaN for none: Go's zero time is none.
+ * @param {string|null|undefined} t */
 function millis(t) {
   if (!t || t.startsWith("0001-")) return NaN;
   return Date.parse(t);
@@ -73,29 +74,23 @@ function millis(t) {
 
 const clockSettings = { utc: true };
 
-/** @param {Date} d @param {boolean} ms */
-function dateParts(d, ms) {
-  const u = clockSettings.utc;
-  /** @param {number} n @param {number} w */
-  const pad = (n, w) => String(n).padStart(w, "0");
-  const day = [u ? d.getUTCFullYear() : d.getFullYear(), pad((u ? d.getUTCMonth() : d.getMonth()) + 1, 2), pad(u ? d.getUTCDate() : d.getDate(), 2)].join("-");
-  let time = [u ? d.getUTCHours() : d.getHours(), u ? d.getUTCMinutes() : d.getMinutes(), u ? d.getUTCSeconds() : d.getSeconds()].map((n) => pad(n, 2)).join(":");
-  if (ms) time += "." + pad(d.getUTCMilliseconds(), 3);
-  return { day, time };
+/** dateParts is a day and a time in the chosen zone. @param {number} n @param {boolean} [ms] */
+function dateParts(n, ms) {
+  const off = clockSettings.utc ? 0 : new Date(n).getTimezoneOffset() * 60000;
+  const [day, time] = new Date(n - off).toISOString().split("T");
+  return { day, time: time.slice(0, ms ? 12 : 8) };
 }
 
-/** fmtTime is a day and a time in the chosen zone. @param {string|null|undefined} t @param {boolean} [ms] */
+/** fmtTime is a day and a time. @param {string|null|undefined} t @param {boolean} [ms] */
 function fmtTime(t, ms) {
   const n = millis(t);
-  if (Number.isNaN(n)) return "–";
-  const p = dateParts(new Date(n), !!ms);
-  return p.day + " " + p.time;
+  return Number.isNaN(n) ? "–" : Object.values(dateParts(n, ms)).join(" ");
 }
 
 /** fmtClock is the time of day. @param {string|null|undefined} t @param {boolean} [ms] */
 function fmtClock(t, ms) {
   const n = millis(t);
-  return Number.isNaN(n) ? "–" : dateParts(new Date(n), !!ms).time;
+  return Number.isNaN(n) ? "–" : dateParts(n, ms).time;
 }
 
 /** zone names the zone of the times shown. */
@@ -103,10 +98,12 @@ function zone() {
   return clockSettings.utc ? "UTC" : "local time";
 }
 
-/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"clock"|"ms"} [form] */
+/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t
+ * @param {"clock"|"ms"} [form] */
 function timeEl(t, form) {
   if (Number.isNaN(millis(t))) return h("span", "muted", "–");
-  return h("time", { datetime: t, title: t + " (UTC)" }, form ? fmtClock(t, form === "ms") : fmtTime(t));
+  return h("time", { datetime: t, title: t + " (UTC)" }, form ? fmtClock(t, form === "ms")
+    : fmtTime(t));
 }
 
 /** fmtAgo says how long ago a time was. @param {number} at in milliseconds */
@@ -117,31 +114,40 @@ function fmtAgo(at) {
   if (min < 48 * 60) return Math.floor(min / 60) + " h ago";
   const days = Math.floor(min / 1440);
   if (days < 60) return days + " days ago";
-  return days < 730 ? Math.floor(days / 30.4) + " months ago" : Math.floor(days / 365) + " years ago";
+  return days < 730 ? Math.floor(days / 30.4) + " months ago" : Math.floor(days / 365)
+    + " years ago";
 }
 
-/** agoEl says how long ago a time was, with the exact one behind it; tick keeps it true. @param {string|null|undefined} t */
+/** What depends on the present time, by what an element has it as. */
+const TICKING = { ago: fmtAgo, until: untilText };
+
+/** ticking is a time as seen from now, with the exact one behind it; tick keeps it true.
+ * @param {string|null|undefined} t @param {keyof typeof TICKING} kind @param {string} [cls] */
+function ticking(t, kind, cls) {
+  const at = millis(t), title = fmtTime(t) + " " + zone();
+  return h("time", { class: cls, datetime: t, title, data: { [kind]: at } }, TICKING[kind](at));
+}
+
+/** agoEl says how long ago a time was. @param {string|null|undefined} t */
 function agoEl(t) {
-  const at = millis(t);
-  if (Number.isNaN(at)) return h("span", "muted", "–");
-  return h("time", { datetime: t, title: fmtTime(t) + " " + zone(), data: { ago: at } }, fmtAgo(at));
+  return Number.isNaN(millis(t)) ? h("span", "muted", "–") : ticking(t, "ago");
 }
 
 /** untilText counts down to a time. @param {number} at in milliseconds */
 function untilText(at) {
   const left = at - Date.now();
-  return left > 0 ? "expires in " + fmtDuration(Math.ceil(left / 1000) * 1000) : "expired " + fmtAgo(at);
+  if (left <= 0) return "expired " + fmtAgo(at);
+  return "expires in " + fmtDuration(Math.ceil(left / 1000) * 1000);
 }
 
-/** countdownEl counts down to a time, with the exact one behind it. @param {string|null|undefined} t */
+/** countdownEl counts down to a time. @param {string|null|undefined} t */
 function countdownEl(t) {
-  const at = millis(t);
-  return Number.isNaN(at) ? null : h("time", { class: "countdown", datetime: t, title: fmtTime(t) + " " + zone(), data: { until: at } }, untilText(at));
+  return Number.isNaN(millis(t)) ? null : ticking(t, "until", "countdown");
 }
 
 /** tick brings what depends on the present time up to date. */
 function tick() {
-  for (const [name, text] of /** @type {[string, (at: number) => string][]} */ ([["ago", fmtAgo], ["until", untilText]])) {
+  for (const [name, text] of Object.entries(TICKING)) {
     for (const el of document.querySelectorAll("[data-" + name + "]")) {
       const now = text(Number(el.getAttribute("data-" + name)));
       if (el.textContent !== now) el.textContent = now;
@@ -149,21 +155,24 @@ function tick() {
   }
 }
 
-/** fmtDuration says a duration for people. @param {number|null|undefined} ms */
-function fmtDuration(ms) {
-  if (ms === null || ms === undefined || Number.isNaN(ms)) return "–";
-  const neg = ms < 0 ? "−" : "";
-  const v = Math.abs(ms);
-  if (v === 0) return "0 ms";
-  if (v < 1) return neg + v.toFixed(2) + " ms";
-  if (v < 1000) return neg + (v < 10 && v % 1 ? v.toFixed(1) : String(Math.round(v))) + " ms";
-  if (v < 60000) return neg + (v / 1000).toFixed(v < 10000 ? 2 : 1) + " s";
-  const s = Math.round(v / 1000);
-  if (s < 3600) return neg + Math.floor(s / 60) + " min" + (s % 60 ? " " + (s % 60) + " s" : "");
-  const m = Math.round(s / 60);
-  if (m < 1440) return neg + Math.floor(m / 60) + " h" + (m % 60 ? " " + (m % 60) + " min" : "");
-  const hrs = Math.round(m / 60);
-  return neg + Math.floor(hrs / 24) + " d" + (hrs % 24 ? " " + (hrs % 24) + " h" : "");
+/** inTwo is a number of a unit and the rest in a smaller one: "2 h 5 min". @param {number} n
+ * @param {number} by @param {string} unit @param {string} rest */
+function inTwo(n, by, unit, rest) {
+  return Math.floor(n / by) + " " + unit + (n % by ? " " + (n % by) + " " + rest : "");
+}
+
+/** fmtDuration says a duration for people. @param {any} took @returns {string} */
+function fmtDuration(took) {
+  const ms = Number(took ?? NaN);
+  if (Number.isNaN(ms)) return "–";
+  if (ms < 0) return "−" + fmtDuration(-ms);
+  if (ms === 0) return "0 ms";
+  if (ms < 1) return ms.toFixed(2) + " ms";
+  if (ms < 1000) return (ms < 10 && ms % 1 ? ms.toFixed(1) : Math.round(ms)) + " ms";
+  if (ms < 60000) return (ms / 1000).toFixed(ms < 10000 ? 2 : 1) + " s";
+  const s = Math.round(ms / 1000), m = Math.round(s / 60);
+  if (s < 3600) return inTwo(s, 60, "min", "s");
+  return m < 1440 ? inTwo(m, 60, "h", "min") : inTwo(Math.round(m / 60), 24, "d", "h");
 }
 
 const numberFormat = new Intl.NumberFormat("en-US");
@@ -187,13 +196,11 @@ function plural(n, one, many) {
 
 /** @param {any} v */
 function pretty(v) {
-  if (typeof v === "string") return v;
-  const t = JSON.stringify(v, null, 2);
-  return t === undefined ? "" : t;
+  return typeof v === "string" ? v : JSON.stringify(v, null, 2) ?? "";
 }
 
 /** clip shortens in one line. @param {any} v @param {number} n */
 function clip(v, n) {
-  const s = String(v === null || v === undefined ? "" : v).replace(/\s+/g, " ").trim();
+  const s = String(v ?? "").replace(/\s+/g, " ").trim();
   return s.length > n ? s.slice(0, n - 1) + "…" : s;
 }

@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // How the graph is drawn: circles for spans, rectangles for entities, and lines between them.
 
@@ -10,204 +9,213 @@ class GraphDrawing {
   constructor(canvas) {
     this.canvas = canvas;
     this.field = new Field(canvas);
-    /** @type {GraphModel|null} */
-    this.model = null;
-    /** @type {"LR"|"TB"} */
-    this.dir = "TB";
-    /** @type {Map<string, Rect>} */
-    this.rects = new Map();
+    /** @type {GraphModel} */
+    this.model = { nodes: [], edges: [], byId: new Map(), nodeOf: new Map() };
+    /** @type {Map<string, Rect>} */ this.rects = new Map();
     /** The index of the item of a node. @type {Map<string, number>} */
     this.indexOf = new Map();
-    /** @type {Map<string, number[]>} */
-    this.touching = new Map();
     this.labels = svg("g", { class: "ge-labels", "aria-hidden": "true" });
     this.edgeAt = -1;
-    /** @type {string|null} */
-    this.nodeAt = null;
+    /** @type {string|null} */ this.nodeAt = null;
     /** The edges that are named. @type {number[]} */
     this.named = [];
-    /** @type {{order: Map<string, number>, edges: Set<string>}|null} */
-    this.paths = null;
+    /** @type {{order: Map<string, number>, edges: Set<string>}|null} */ this.paths = null;
     /** What is highlighted, to tell when that changes. */
     this.lit = "";
-    this.none = h("div", { class: "gv-none", hidden: true }, empty("graph", "Nothing to draw", "No step was recorded, or all of them are hidden in the legend."));
+    this.none = h("div", { class: "gv-none", hidden: true }, empty("graph", "Nothing to draw",
+      "No step was recorded, or all of them are hidden in the legend."));
     canvas.root.append(this.none);
-    canvas.svg.prepend(svg("defs", {}, Object.keys(EDGE_KINDS).map((k) =>
-      svg("marker", { id: "gm-" + k, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, svg("path", { class: "ge-head ge-head-" + k, d: "M0 0.500 8 4 0 7.500Z" })))));
-    /** @param {Event} ev */
-    const over = (ev) => {
-      const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]") : null;
-      const edge = el && el.getAttribute("data-edge");
-      this.name(el ? el.getAttribute("data-stop") : this.nodeAt, el ? Number(edge || -1) : this.edgeAt);
+    canvas.svg.prepend(svg("defs", {}, Object.keys(EDGE_KINDS).map((k) => {
+      const head = svg("path", { class: "ge-head ge-head-" + k, d: "M0 0.500 8 4 0 7.500Z" });
+      return arrowHead("gm-" + k, 8, 7, "auto-start-reverse", head);
+    })));
+    /** @param {Event} ev */ const over = (ev) => {
+      const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]")
+        : null;
+      if (!el) this.name(this.nodeAt, this.edgeAt);
+      else this.name(el.getAttribute("data-stop"), Number(el.getAttribute("data-edge") || -1));
     };
     canvas.svg.addEventListener("pointerover", over);
     canvas.svg.addEventListener("focusin", over);
     canvas.svg.addEventListener("pointerleave", () => this.name(this.nodeAt, this.edgeAt));
   }
 
-  /**
-   * @param {GraphModel} m @param {"LR"|"TB"} dir @param {boolean} keep
-   * @returns {Map<string, Stop>}
-   */
-  show(m, dir, keep) {
+  /** @param {GraphModel} m @param {boolean} keep */
+  show(m, keep) {
     this.model = m;
-    this.dir = dir;
     this.canvas.measure();
     if (!keep) this.lit = "";
-    const quiet = quietEdges(m);
     const boxes = m.nodes.map((n) => this.box(n)), things = boxes.filter((b) => b.lane === THINGS);
     // Under each other entities are of one width.
-    const width = things.reduce((w, b) => Math.max(w, b.across), 0);
-    if (dir === "TB") for (const b of things) b.across = width;
+    const width = Math.max(0, ...things.map((b) => b.across));
+    for (const b of things) b.across = width;
     // A number stands before the lane that its line leads into.
     const laneOf = new Map(boxes.map((b) => [b.id, b.lane]));
-    const numbered = new Set(m.edges.filter((e) => e.edges.length > 1).map((e) => laneOf.get(e.to)));
-    const board = boardRows(boxes, besideOf(m), [0, 1, 2, 3, 4].map((lane) => (numbered.has(lane) ? 34 : 14)));
-    const links = m.edges.map((e) => ({ from: e.from, to: e.to, kind: e.kind, quiet: quiet.has(e) }));
-    const routes = planRoutes(board, links);
-    // Lines over many turns to what was seen in one of them would hide everything else.
-    routes.forEach((r, i) => {
-      if (r.way === "far" && (isLink(links[i].kind) || Math.abs(r.from.column - r.to.column) > 1)) links[i].quiet = true;
-    });
+    const numbered = new Set(m.edges.filter((e) => e.edges.length > 1)
+      .map((e) => laneOf.get(e.to)));
+    const heads = [0, 1, 2, 3, 4].map((lane) => (numbered.has(lane) ? 34 : 14));
+    const board = boardRows(boxes, besideOf(m), heads);
     // A way there and back is one line with two heads.
-    const known = new Set(m.edges.map(edgeKey));
-    const twin = (/** @type {GraphEdge} */ e) => known.has(edgeKey({ from: e.to, to: e.from, kind: e.kind }));
+    const known = new Set(m.edges.map(edgeKey)), quiet = quietEdges(m);
+    const twin = (/** @type {GraphEdge} */ e) =>
+      known.has(edgeKey({ ...e, from: e.to, to: e.from }));
+    const links = m.edges.map((e) =>
+      ({ from: e.from, to: e.to, kind: e.kind, quiet: quiet.has(e) }));
+    const routes = planRoutes(board, links);
     routes.forEach((r, i) => {
-      if (r.back && twin(m.edges[i])) links[i].quiet = true;
+      // Lines over many turns to what was seen in one of them would hide everything else.
+      const far = isLink(links[i].kind) || Math.abs(r.from.column - r.to.column) > 1;
+      if ((r.way === "far" && far) || (r.back && twin(m.edges[i]))) links[i].quiet = true;
     });
     const tracks = assignTracks(routes, links);
-    placeBoard(board, tracks.counts, dir === "TB" ? 110 : 480);
-    /** @param {Place} p @returns {Point} */
-    const point = (p) => (dir === "TB" ? { x: p.c, y: p.a } : { x: p.a, y: p.c });
-    /** @param {{a: number, c: number, along: number, across: number}} p @returns {Rect} */
-    const rect = (p) => ({ ...point(p), ...(dir === "TB" ? { w: p.across, h: p.along } : { w: p.along, h: p.across }) });
+    placeBoard(board, tracks.counts, 110);
+    /** @param {{a: number, c: number, along: number, across: number}} p */
+    const rect = (p) => ({ x: p.c, y: p.a, w: p.across, h: p.along });
 
     const nodes = svg("g", { role: "group", "aria-label": plural(m.nodes.length, "node") });
     const edges = svg("g", { class: "ges", "aria-hidden": "true" });
     this.rects = new Map();
     this.indexOf = new Map(m.nodes.map((n, i) => [n.id, i]));
-    /** @type {Piece[]} */
     const items = m.nodes.map((n) => {
-      const p = /** @type {Placed} */ (board.at.get(n.id));
-      const r = rect({ ...p, ...p.box }), c = point(centreOf(p));
+      const p = sure(board.at.get(n.id)), r = rect({ ...p, ...p.box }), at = centreOf(p);
+      const c = { x: at.c, y: at.a }, size = NODE_R * 2;
       this.rects.set(n.id, r);
-      const dot = n.entity ? r : { x: c.x - NODE_R, y: c.y - NODE_R, w: NODE_R * 2, h: NODE_R * 2 };
-      return { rect: r, layer: nodes, cls: "cv-dot " + (n.entity ? typeClass(n.kind) : kindClass(n.kind)), d: rectPath(dot), make: () => this.node(n, c, r) };
+      const dot = n.entity ? r : { x: c.x - NODE_R, y: c.y - NODE_R, w: size, h: size };
+      const cls = "cv-dot " + (n.entity ? typeClass(n.kind) : kindClass(n.kind));
+      return /** @type {Piece} */ ({ rect: r, layer: nodes, cls, d: rectPath(dot),
+        make: () => this.node(n, c, r) });
     });
-    this.touching = new Map();
     m.edges.forEach((e, i) => {
-      for (const id of [e.from, e.to]) {
-        const list = this.touching.get(id);
-        if (list) list.push(i);
-        else this.touching.set(id, [i]);
-      }
-      const p = routePoints(board, routes[i], tracks.track).map(point);
-      const d = routes[i].way === "far" ? swing(p[0], p[1], dir) : corners(p);
-      items.push({ rect: around(p), layer: edges, cls: "ge ge-" + e.kind, d, quiet: links[i].quiet, make: () => this.edge(e, i, d, p, !routes[i].back && twin(e)) });
+      const p = routePoints(board, routes[i], tracks.track).map(({ a, c }) => ({ x: c, y: a }));
+      const d = routes[i].way === "far" ? swing(p[0], p[1]) : corners(p);
+      items.push({ rect: around(p), layer: edges, cls: "ge ge-" + e.kind, d, quiet: links[i].quiet,
+        make: () => this.edge(e, i, d, p, !routes[i].back && twin(e)) });
     });
     const bands = board.bands.length < 2 ? [] : board.bands.map((b) => {
-      const r = rect(b);
-      return svg("g", { class: "gband", "aria-hidden": "true" }, svg("rect", { x: r.x, y: r.y, width: r.w, height: r.h, rx: 10 }), svg("text", dir === "TB" ? { x: r.x + 44, y: r.y + 17 } : { x: r.x + 4, y: r.y - 6 }, turnName(b.group) + (b.more ? ", continued" : "")));
+      const text = turnName(b.group) + (b.more ? ", continued" : "");
+      return band("gband", rect(b), 10, { x: 44, y: 17 }, text);
     });
     this.canvas.world.replaceChildren(...bands, this.field.dots, edges, nodes, this.labels);
     this.labels.replaceChildren();
     this.named = [];
     this.none.hidden = m.nodes.length > 0;
     this.field.show(items);
-    this.canvas.show(rect({ a: -4, c: dir === "TB" ? 0 : -20, along: board.along + 8, across: board.across + (dir === "TB" ? 0 : 24) }), items.slice(0, m.nodes.length).map((it) => ({ ...it.rect, cls: it.cls })), keep);
-    return this.stops(m);
+    const bounds = rect({ a: -4, c: 0, along: board.along + 8, across: board.across });
+    const marks = items.slice(0, m.nodes.length).map((it) => ({ ...it.rect, cls: it.cls }));
+    this.canvas.show(bounds, marks, keep);
+    // What informs comes before what contains: it is the better answer to "and before that?".
+    const order = [["informs", "resumes"], ["contains"], ["evaluated"], ["named"]];
+    return stopsOf(this.field, m.nodes.map((n) => n.id), items, m.edges, order);
   }
 
-  /** box is how much room a node needs. @param {GraphNode} n @returns {Box} */
+  /** box is how much room a node needs. @param {GraphNode} n */
   box(n) {
-    const down = this.dir === "TB";
     if (n.entity) {
       const text = foundText(n.found);
-      const w = Math.max(34 + textWidth(clip(n.label, 60), 12, true), 34 + textWidth(clip(n.sub, 40), 12), 34 + textWidth(text, 12, true));
-      const across = Math.min(236, Math.max(92, w + 8)), along = text ? 54 : 38;
-      return { id: n.id, group: n.turn, lane: THINGS, ...(down ? { along, across } : { along: across, across: along }) };
+      const w = Math.max(textWidth(clip(n.label, 60), 12, true), textWidth(clip(n.sub, 40), 12),
+        textWidth(text, 12, true));
+      return { id: n.id, group: n.turn, lane: THINGS, along: text ? 54 : 38,
+        across: Math.min(236, Math.max(92, w + 42)) };
     }
-    const w = Math.max(...this.linesOf(n).map((t) => textWidth(t, 12)), n.verdict ? verdictWidth(n) : textWidth(n.sub, 12));
-    const more = 13 * Math.max(0, verdictLines(n).length - 1);
-    const lane = LANES[n.kind] ?? 2;
-    if (down) return { id: n.id, group: n.turn, lane, along: NODE_R * 2 + 4, across: NODE_R * 2 + 14 + Math.min(w, this.most(n)) };
-    return { id: n.id, group: n.turn, lane, along: Math.max(NODE_R * 2, Math.min(w, 112)) + 8, across: NODE_R * 2 + 8 + 14 * (this.linesOf(n).length + (n.verdict ? 1.3 : 0)) + more };
+    const below = n.verdict ? verdictWidth(n) : textWidth(n.sub, 12);
+    const w = Math.min(Math.max(textWidth(this.nameOf(n), 12), below), this.most(n));
+    return { id: n.id, group: n.turn, lane: LANES[n.kind] ?? 2,
+      along: NODE_R * 2 + 4,
+      across: NODE_R * 2 + 14 + w };
   }
 
-  /** most is how wide the name of a step may be: where there is little room, a message is cut first. @param {GraphNode} n */
+  /** most is how wide the name of a step may be: where there is little room, a message is cut
+   * first. @param {GraphNode} n */
   most(n) {
-    const { w } = this.canvas.size;
     if (window.innerWidth < 600) return 130;
-    return w < 1060 && n.kind === "user" ? 94 : 200;
+    return this.canvas.size.w < 1060 && n.kind === "user" ? 94 : 200;
   }
 
-  /** linesOf are the lines of the name of a step. @param {GraphNode} n */
-  linesOf(n) {
-    return this.dir === "TB" ? [fitText(n.label, this.most(n), 12)] : wrapText(n.label, 112, 12, 2);
+  /** nameOf is the name of a step, as far as there is room. @param {GraphNode} n */
+  nameOf(n) {
+    return fitText(n.label, this.most(n), 12);
   }
 
   /** @param {GraphNode} n @param {Point} c @param {Rect} r */
   node(n, c, r) {
     const name = graphNodeName(n);
-    const g = svg("g", { class: "gn " + (n.entity ? "gn-entity " + typeClass(n.kind) : kindClass(n.kind)), "data-stop": n.id, role: "button", "aria-label": name, tabindex: "-1" }, svg("title", {}, name));
-    if (n.entity) this.entity(g, n, r);
-    else this.step(g, n, c);
+    const cls = "gn " + (n.entity ? "gn-entity " + typeClass(n.kind) : kindClass(n.kind));
+    const g = svg("g", { class: cls, "data-stop": n.id, role: "button", "aria-label": name,
+      tabindex: "-1" }, svg("title", {}, name), n.entity ? this.entity(n, r) : this.step(n, c));
     this.dress(n.id, g);
     return g;
   }
 
-  /** @param {SVGGElement} g @param {GraphNode} n @param {Rect} r */
-  entity(g, n, r) {
-    const text = foundText(n.found);
-    append(g, [
-      svg("rect", { class: "gn-ring", x: r.x - 4, y: r.y - 4, width: r.w + 8, height: r.h + 8, rx: 10 }),
-      svg("rect", { class: "gn-shape", x: r.x, y: r.y, width: r.w, height: r.h, rx: 6 }),
-      svg("g", { class: "gn-pill gn-tag" }, svg("rect", { x: r.x + 7, y: r.y + 8, width: 20, height: 20, rx: 4 }), svg("text", { x: r.x + 17, y: r.y + 22 }, typeLook(n.kind).tag)),
-      svg("text", { class: "gn-value gn-left", x: r.x + 33, y: r.y + 16 }, fitText(n.label, r.w - 39, 12, true)),
-      svg("text", { class: "gn-type gn-left", x: r.x + 33, y: r.y + 30 }, fitText(n.sub, r.w - 39, 12)),
-    ]);
-    if (!n.found || !text) return;
-    const look = outcomeOf(n.found.outcome);
-    g.append(svg("g", { class: "gn-found tone-" + look.tone }, svg("rect", { class: "gn-change", x: r.x - 2.5, y: r.y - 2.5, width: r.w + 5, height: r.h + 5, rx: 8 }),
-      svg("path", { class: "gn-icon", d: ICONS[look.icon], transform: "translate(" + (r.x + 10.5) + " " + (r.y + 34) + ") scale(.84)" }),
-      svg("text", { class: "gn-turned gn-left", x: r.x + 33, y: r.y + 46 }, fitText(text, r.w - 39, 12, true))));
+  /** @param {GraphNode} n @param {Rect} r */
+  entity(n, r) {
+    const text = foundText(n.found), x = r.x + 33, room = r.w - 39;
+    const found = n.found && text ? outcomeOf(n.found.outcome) : null;
+    return [
+      svg("rect", { class: "gn-ring", ...boxAround(r, 4), rx: 10 }),
+      svg("rect", { class: "gn-shape", ...boxAround(r, 0), rx: 6 }),
+      svg("g", { class: "gn-pill gn-tag" },
+        svg("rect", { x: r.x + 7, y: r.y + 8, width: 20, height: 20, rx: 4 }),
+        svg("text", { x: r.x + 17, y: r.y + 22 }, typeLook(n.kind).tag)),
+      svg("text", { class: "gn-value gn-left", x, y: r.y + 16 }, fitText(n.label, room, 12, true)),
+      svg("text", { class: "gn-type gn-left", x, y: r.y + 30 }, fitText(n.sub, room, 12)),
+      found && svg("g", { class: "gn-found tone-" + found.tone },
+        svg("rect", { class: "gn-change", ...boxAround(r, 2.5), rx: 8 }),
+        drawnIcon(found.icon, r.x + 10.5, r.y + 34, 0.84),
+        svg("text", { class: "gn-turned gn-left", x, y: r.y + 46 }, fitText(text, room, 12, true))),
+    ];
   }
 
-  /** @param {SVGGElement} g @param {GraphNode} n @param {Point} c */
-  step(g, n, c) {
-    const info = classOf(n.kind), down = this.dir === "TB";
-    g.append(svg("circle", { class: "gn-ring", cx: c.x, cy: c.y, r: NODE_R + 4 }), svg("circle", { class: "gn-shape", cx: c.x, cy: c.y, r: NODE_R }));
-    // The check has a mark of its own beside its colour, so has what asks a human.
-    if (n.kind === "check" || n.kind === "hitl") g.append(svg("circle", { class: "gn-second" + (n.kind === "check" ? " gn-dashed" : ""), cx: c.x, cy: c.y, r: NODE_R - 3 }));
-    g.append(svg("path", { class: "gn-icon", d: ICONS[info.icon], transform: "translate(" + (c.x - 6.8) + " " + (c.y - 6.8) + ") scale(.85)" }));
-    const lines = this.linesOf(n), x = down ? c.x + NODE_R + 7 : c.x, y = down ? c.y - 2 : c.y + NODE_R + 14;
-    lines.forEach((t, i) => g.append(svg("text", { class: "gn-label" + (down ? " gn-left" : ""), x, y: y + i * 14 }, t)));
-    if (n.verdict) {
-      const s = statusInfo(n.verdict), said = verdictLines(n), w = verdictWidth(n);
-      const at = down ? { x, y: c.y + 2 } : { x: c.x - w / 2, y: y + lines.length * 14 - 9 };
-      g.append(svg("g", { class: "gn-verdict tone-" + s.tone }, svg("rect", { x: at.x, y: at.y, width: w, height: 3 + 13 * said.length, rx: 8 }),
-        svg("path", { class: "gn-icon", d: ICONS[s.icon], transform: "translate(" + (at.x + 5) + " " + (at.y + 2.5) + ") scale(.69)" }), said.map((t, i) => svg("text", { class: "gn-left", x: at.x + 18, y: at.y + 12 + 13 * i }, t))));
-    } else if (down) g.append(svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 }, fitText(n.sub, this.most(n), 12)));
-    if (n.spans.length > 1) g.append(pill(c.x - NODE_R + 2, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"));
-    if (n.errors > 0) g.append(pill(c.x + NODE_R - 3, c.y + NODE_R - 4, "!", "gn-error"));
+  /** @param {GraphNode} n @param {Point} c */
+  step(n, c) {
+    const at = { cx: c.x, cy: c.y }, x = c.x + NODE_R + 7;
+    const s = n.verdict ? statusInfo(n.verdict) : null, said = verdictLines(n);
+    return [
+      svg("circle", { class: "gn-ring", ...at, r: NODE_R + 4 }),
+      svg("circle", { class: "gn-shape", ...at, r: NODE_R }),
+      // The check has a mark of its own beside its colour, so has what asks a human.
+      n.kind === "check" && svg("circle", { class: "gn-second gn-dashed", ...at, r: NODE_R - 3 }),
+      n.kind === "hitl" && svg("circle", { class: "gn-second", ...at, r: NODE_R - 3 }),
+      drawnIcon(classOf(n.kind).icon, c.x - 6.8, c.y - 6.8, 0.85),
+      svg("text", { class: "gn-label gn-left", x, y: c.y - 2 }, this.nameOf(n)),
+      s ? svg("g", { class: "gn-verdict tone-" + s.tone },
+        svg("rect", { x, y: c.y + 2, width: verdictWidth(n), height: 3 + 13 * said.length, rx: 8 }),
+        drawnIcon(s.icon, x + 5, c.y + 4.5, 0.69),
+        said.map((t, i) => svg("text", { class: "gn-left", x: x + 18, y: c.y + 14 + 13 * i }, t)))
+        : svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 },
+          fitText(n.sub, this.most(n), 12)),
+      n.spans.length > 1
+        && pill(c.x - NODE_R + 2, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"),
+      n.errors > 0 && pill(c.x + NODE_R - 3, c.y + NODE_R - 4, "!", "gn-error"),
+    ];
   }
 
-  /** edge is a line, with its number where it stands for several. @param {GraphEdge} e @param {number} i @param {string} d @param {Point[]} p @param {boolean} both whether it has a head at both ends */
+  /** edge is a line, with its number where it stands for several. @param {GraphEdge} e
+   * @param {number} i @param {string} d @param {Point[]} p @param {boolean} both whether it has
+   * a head at both ends */
   edge(e, i, d, p, both) {
-    const m = /** @type {GraphModel} */ (this.model), n = e.edges.length;
-    const end = p[p.length - 1], before = p[p.length - 2], level = Math.abs(end.y - before.y) < 1;
-    const g = svg("g", { class: "geg ge-k-" + e.kind, "data-edge": i }, svg("path", { class: "ge-hit", d }), svg("path", { class: "ge ge-" + e.kind, d, "marker-end": "url(#gm-" + e.kind + ")", "marker-start": both && "url(#gm-" + e.kind + ")" }),
-      n > 1 && svg("text", { class: "ge-count", "text-anchor": level && end.x > before.x ? "end" : "start", x: level ? end.x + (end.x > before.x ? -9 : 9) : end.x + 4, y: level ? end.y + 13 : end.y - 9 }, "×" + n),
-      svg("title", {}, /** @type {GraphNode} */ (m.byId.get(e.from)).label + " " + e.kind + " " + /** @type {GraphNode} */ (m.byId.get(e.to)).label + (n > 1 ? " × " + n : "")));
-    g.classList.toggle("on", this.paths !== null && this.paths.edges.has(edgeKey(e)));
-    g.classList.toggle("sel", i === this.edgeAt);
+    const times = e.edges.length > 1 ? "×" + e.edges.length : "", head = "url(#gm-" + e.kind + ")";
+    const end = p[p.length - 1], before = p[p.length - 2];
+    const level = Math.abs(end.y - before.y) < 1, right = level && end.x > before.x;
+    const dx = right ? -9 : 9;
+    const count = { class: "ge-count", "text-anchor": right ? "end" : "start",
+      x: end.x + (level ? dx : 4), y: end.y + (level ? 13 : -9) };
+    const label = (/** @type {string} */ id) => sure(this.model.byId.get(id)).label;
+    const g = svg("g", { class: "geg ge-k-" + e.kind, "data-edge": i },
+      svg("path", { class: "ge-hit", d }),
+      svg("path", { class: "ge ge-" + e.kind, d, "marker-end": head, "marker-start": both
+        && head }),
+      times && svg("text", count, times),
+      svg("title", {}, label(e.from) + " " + e.kind + " " + label(e.to)
+        + (times && " × " + e.edges.length)));
+    this.dressEdge(i, g);
     g.classList.toggle("near", this.named.includes(i));
     return g;
   }
 
-  /** dress marks the element of a node by what is selected and highlighted. @param {string} id @param {SVGElement} el */
+  /** dress marks the element of a node by what is selected and highlighted. @param {string} id
+   * @param {SVGElement} el */
   dress(id, el) {
-    const order = this.paths && this.paths.order.get(id), r = /** @type {Rect} */ (this.rects.get(id));
+    const order = this.paths?.order.get(id), r = sure(this.rects.get(id));
     el.classList.toggle("on", !!order);
     el.classList.toggle("sel", id === this.nodeAt);
     if (id === this.nodeAt) el.setAttribute("aria-current", "true");
@@ -216,44 +224,30 @@ class GraphDrawing {
     if (order) el.append(pill(r.x + 4, r.y + 3, String(order), "gn-order"));
   }
 
-  /** pin keeps the lines that are marked. */
-  pin() {
-    const m = /** @type {GraphModel} */ (this.model), first = m.nodes.length;
-    const pins = new Set(this.named.map((i) => first + i));
-    if (this.edgeAt >= 0) pins.add(first + this.edgeAt);
-    if (this.paths) for (const [i, e] of m.edges.entries()) if (this.paths.edges.has(edgeKey(e))) pins.add(first + i);
-    this.field.pin(pins);
+  /** dressEdge does the same for an edge. @param {number} i @param {SVGElement} el */
+  dressEdge(i, el) {
+    el.classList.toggle("on", !!this.paths?.edges.has(edgeKey(this.model.edges[i])));
+    el.classList.toggle("sel", i === this.edgeAt);
   }
 
-  /** @param {GraphModel} m @returns {Map<string, Stop>} */
-  stops(m) {
-    /** @type {Map<string, Stop>} */
-    const stops = new Map();
-    for (const n of m.nodes) {
-      const at = /** @type {number} */ (this.indexOf.get(n.id)), field = this.field;
-      stops.set(n.id, { get el() { return field.at(at); }, rect: /** @type {Rect} */ (this.rects.get(n.id)), prev: [], next: [] });
-    }
-    // What informs comes before what contains: it is the better answer to "and before that?".
-    for (const kinds of [["informs", "resumes"], ["contains"], ["evaluated"], ["named"]]) {
-      for (const e of m.edges) {
-        if (!kinds.includes(e.kind)) continue;
-        const a = /** @type {Stop} */ (stops.get(e.from)), b = /** @type {Stop} */ (stops.get(e.to));
-        if (!a.next.includes(e.to)) a.next.push(e.to);
-        if (!b.prev.includes(e.from)) b.prev.push(e.from);
-      }
-    }
-    return stops;
+  /** pin keeps the lines that are marked. */
+  pin() {
+    const { nodes, edges } = this.model, on = this.paths?.edges;
+    const pins = new Set(this.named);
+    if (this.edgeAt >= 0) pins.add(this.edgeAt);
+    if (on) edges.forEach((e, i) => on.has(edgeKey(e)) && pins.add(i));
+    this.field.pin(new Set([...pins].map((i) => nodes.length + i)));
   }
 
   /** @param {{order: Map<string, number>, edges: Set<string>}|null} paths null ends it */
   highlight(paths) {
-    if (!this.model) return;
     this.canvas.root.classList.toggle("cv-why", paths !== null);
-    const was = this.lit;
-    this.lit = paths ? [...paths.order.keys()].join() : "";
+    const was = this.lit, ids = paths ? [...paths.order.keys()] : [];
+    this.lit = ids.join();
     this.paths = paths;
     this.mark();
-    if (paths && this.lit !== was) this.frame([...paths.order.keys()]);
+    const all = ids.flatMap((id) => this.rects.get(id) || []);
+    if (all.length > 0 && this.lit !== was) this.canvas.frame(around(all.flatMap(cornersOf)));
   }
 
   /** @param {string|null} node @param {number} edge */
@@ -267,43 +261,31 @@ class GraphDrawing {
 
   /** mark brings what is drawn in line with what is selected and highlighted. */
   mark() {
-    const m = /** @type {GraphModel} */ (this.model), first = m.nodes.length;
+    const { nodes } = this.model;
     this.pin();
     for (const [i, el] of this.field.made) {
-      if (i < first) this.dress(m.nodes[i].id, el);
-      else {
-        el.classList.toggle("on", this.paths !== null && this.paths.edges.has(edgeKey(m.edges[i - first])));
-        el.classList.toggle("sel", i - first === this.edgeAt);
-      }
+      if (i < nodes.length) this.dress(nodes[i].id, el);
+      else this.dressEdge(i - nodes.length, el);
     }
   }
 
-  /** name marks the edges of a node, or one edge, and says of what kind they are. @param {string|null} node @param {number} edge */
+  /** name marks the edges of a node, or one edge, and says of what kind they are.
+   * @param {string|null} node @param {number} edge */
   name(node, edge) {
-    const m = this.model;
-    if (!m) return;
-    const first = m.nodes.length;
+    const { edges, nodes } = this.model, first = nodes.length;
     for (const i of this.named) this.field.made.get(first + i)?.classList.remove("near");
-    this.named = (edge >= 0 ? [edge] : (node && this.touching.get(node)) || []).slice(0, 200);
+    const touching = edges.flatMap((e, i) => (e.from === node || e.to === node ? i : []));
+    this.named = edge >= 0 ? [edge] : touching.slice(0, 200);
     this.pin();
-    /** @type {SVGTextElement[]} */
-    const texts = [];
+    this.labels.replaceChildren();
     for (const i of this.named) {
-      const line = this.field.at(first + i), path = line.querySelector("path"), e = m.edges[i];
+      const line = this.field.at(first + i), path = line.querySelector("path"), e = edges[i];
       line.classList.add("near");
       if (!path || this.named.length > 12) continue;
       const p = path.getPointAtLength(path.getTotalLength() / 2);
-      texts.push(svg("text", { class: "ge-label", x: p.x, y: p.y + 3.5 }, e.kind + (e.edges.length > 1 ? " ×" + e.edges.length : "")));
+      const times = e.edges.length > 1 ? " ×" + e.edges.length : "";
+      this.labels.append(svg("text", { class: "ge-label", x: p.x, y: p.y + 3.5 }, e.kind + times));
     }
-    this.labels.replaceChildren(...texts);
-  }
-
-  /** frame shows some nodes together. @param {string[]} ids */
-  frame(ids) {
-    const all = ids.flatMap((id) => this.rects.get(id) || []);
-    if (all.length === 0) return;
-    const x = Math.min(...all.map((r) => r.x)), y = Math.min(...all.map((r) => r.y));
-    this.canvas.frame({ x, y, w: Math.max(...all.map((r) => r.x + r.w)) - x, h: Math.max(...all.map((r) => r.y + r.h)) - y });
   }
 
   /** @param {string} id */
@@ -312,26 +294,81 @@ class GraphDrawing {
     if (r) this.canvas.reveal(r);
   }
 
-  /** under is the node at a place in the window, where dots stand for the nodes. @param {MouseEvent} ev */
+  /** under is the node at a place in the window, where dots stand for the nodes.
+   * @param {MouseEvent} ev */
   under(ev) {
-    const box = this.canvas.svg.getBoundingClientRect(), v = this.canvas.view, m = this.model;
-    const i = m && !this.field.whole ? this.field.under({ x: (ev.clientX - box.left - v.x) / v.k, y: (ev.clientY - box.top - v.y) / v.k }, m.nodes.length) : -1;
-    return m && i >= 0 ? m.nodes[i].id : null;
+    const p = within(ev, this.canvas.svg), v = this.canvas.view, { nodes } = this.model;
+    if (this.field.whole) return null;
+    const at = { x: (p.x - v.x) / v.k, y: (p.y - v.y) / v.k };
+    return nodes[this.field.under(at, nodes.length)]?.id || null;
   }
 }
 
-/** swing is a line between bands, which leaves and enters level with the rows. @param {Point} a @param {Point} b @param {"LR"|"TB"} dir */
-function swing(a, b, dir) {
-  /** @param {number} x @param {number} y */
-  const s = (x, y) => x.toFixed(1) + " " + y.toFixed(1);
-  const [dx, dy] = dir === "TB" ? [60, 0] : [0, 60];
-  return "M" + s(a.x, a.y) + "C" + s(a.x + dx, a.y + dy) + " " + s(b.x - dx, b.y - dy) + " " + s(b.x, b.y);
+/** stopsOf are the stops of the items of a drawing, by what leads to each and where it leads.
+ * Edges of the kinds that come first are the first choices. @param {Field} field
+ * @param {string[]} ids of the first items @param {Piece[]} items
+ * @param {{from: string, to: string, kind: string}[]} edges @param {string[][]} order */
+function stopsOf(field, ids, items, edges, order) {
+  /** @type {Map<string, Stop>} */ const stops = new Map();
+  ids.forEach((id, i) => {
+    stops.set(id, { get el() { return field.at(i); }, rect: items[i].rect, prev: [], next: [] });
+  });
+  for (const kinds of order) {
+    for (const e of edges) {
+      const a = stops.get(e.from), b = stops.get(e.to);
+      if (!a || !b || !kinds.includes(e.kind)) continue;
+      if (!a.next.includes(e.to)) a.next.push(e.to);
+      if (!b.prev.includes(e.from)) b.prev.push(e.from);
+    }
+  }
+  return stops;
 }
 
-/** pill is a small number on a node. @param {number} x @param {number} y @param {string} text @param {string} cls */
+/** arrowHead is the head of lines. @param {string} id @param {number} size @param {number} refX
+ * @param {string} orient @param {SVGElement} path */
+function arrowHead(id, size, refX, orient, path) {
+  return svg("marker", { id, viewBox: "0 0 8 8", refX, refY: 4, markerWidth: size,
+    markerHeight: size, markerUnits: "userSpaceOnUse", orient }, path);
+}
+
+/** band is a box behind what belongs together, with a title. @param {string} cls @param {Rect} r
+ * @param {number} rx @param {Point} title where it stands in the box @param {string} text */
+function band(cls, r, rx, title, text) {
+  return svg("g", { class: cls, "aria-hidden": "true" }, svg("rect", { ...boxAround(r, 0), rx }),
+    svg("text", { x: r.x + title.x, y: r.y + title.y }, text));
+}
+
+/** boxAround has the attributes of a box around another. @param {Rect} r @param {number} by */
+function boxAround(r, by) {
+  return { x: r.x - by, y: r.y - by, width: r.w + 2 * by, height: r.h + 2 * by };
+}
+
+/** cornersOf are two corners of a box. @param {Rect} r */
+function cornersOf(r) {
+  return [{ x: r.x, y: r.y }, { x: r.x + r.w, y: r.y + r.h }];
+}
+
+/** drawnIcon is an icon in a drawing. @param {IconName} name @param {number} x @param {number} y
+ * @param {number} scale */
+function drawnIcon(name, x, y, scale) {
+  const transform = "translate(" + x + " " + y + ") scale(" + scale + ")";
+  return svg("path", { class: "gn-icon", d: ICONS[name], transform });
+}
+
+/** swing is a line between bands, which leaves and enters level with the rows. @param {Point} a
+ * @param {Point} b */
+function swing(a, b) {
+  return "M" + pointText(a.x, a.y) + "C" + pointText(a.x + 60, a.y) + " " + pointText(b.x - 60, b.y)
+    + " " + pointText(b.x, b.y);
+}
+
+/** pill is a small number on a node. @param {number} x @param {number} y @param {string} text
+ * @param {string} cls */
 function pill(x, y, text, cls) {
-  const w = Math.max(16, textWidth(text, 12, true) + 9);
-  return svg("g", { class: "gn-pill " + cls }, svg("rect", { x: x - w / 2, y: y - 7.5, width: w, height: 15, rx: 7.5 }), svg("text", { x, y: y + 3.6 }, text));
+  const width = Math.max(16, textWidth(text, 12, true) + 9);
+  return svg("g", { class: "gn-pill " + cls },
+    svg("rect", { x: x - width / 2, y: y - 7.5, width, height: 15, rx: 7.5 }),
+    svg("text", { x, y: y + 3.6 }, text));
 }
 
 /** verdictLines is the verdict of a step, in lines that are not wide. @param {GraphNode} n */

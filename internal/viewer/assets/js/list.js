@@ -1,33 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // The list of the steps of a session, which Timeline and Trajectory share: which of its lines are
 // kept, drawn, selected, and reached by keys. What a line looks like stands in the views.
-
-/** @typedef {{id: string}} Line the id stays the same when the session has new rows */
-
-/**
- * Look describes one list to StepList.
- * @template {Line} T
- * @typedef {object} Look
- * @property {HTMLElement} scroll what scrolls
- * @property {HTMLElement} head what stays above the lines
- * @property {HTMLElement} root what holds the lines
- * @property {number} [height] that of each line: only the lines that can be seen are made.
- * Without it a line is as high as what it says: lines are made some at a time, and stay.
- * @property {(line: T) => boolean} keeps says whether a line is shown
- * @property {(line: T, place: number) => HTMLElement} make makes a line; what takes the focus in it has the id as data-row
- * @property {(line: T, before: T|undefined) => Child} [above] is the heading over a line, if it begins something
- * @property {(line: T, ref: Ref) => boolean} holds says whether a line shows what is selected
- * @property {(el: HTMLElement, on: boolean) => void} mark marks a line as selected
- * @property {() => boolean} frame brings what is around the lines up to date; false while there is no room for any
- * @property {() => Child} [behind] is what lies behind the lines
- * @property {() => Child} [none] is what stands there without any line
- * @property {(line: T) => void} [open] makes that a line is kept
- * @property {(line: T) => void} [across] scrolls sideways to a line
- * @property {(line: T) => Record<string, () => void>} [keys] are the keys that only this list has
- */
 
 /** On paper there is no scrolling: so many lines of a fixed height are made. */
 const ON_PAPER = 400;
@@ -38,18 +13,12 @@ class StepList {
   constructor(app, look) {
     this.app = app;
     this.look = look;
-    /** @type {Session|null} */
-    this.session = null;
-    /** @type {T[]} */
-    this.lines = [];
-    /** @type {T[]} the lines that are kept */
-    this.shown = [];
-    /** @type {T|null} the line that the keys are at */
-    this.current = null;
-    /** @type {Map<T, HTMLElement>} */
-    this.drawn = new Map();
-    /** @type {ReturnType<typeof chunked>|null} */
-    this.chunks = null;
+    /** @type {Session|null} */ this.session = null;
+    /** @type {T[]} */ this.lines = [];
+    /** @type {T[]} the lines that are kept */ this.shown = [];
+    /** @type {T|null} the line that the keys are at */ this.current = null;
+    /** @type {Map<T, HTMLElement>} */ this.drawn = new Map();
+    /** @type {ReturnType<typeof chunked>|null} */ this.chunks = null;
     look.root.addEventListener("keydown", (ev) => this.key(ev));
     this.off = () => {};
     if (!look.height) return;
@@ -57,7 +26,8 @@ class StepList {
     this.off = onPrint(() => this.paint(ON_PAPER), () => this.paint());
   }
 
-  /** has says whether s is the session that is shown, perhaps with fewer rows. @param {Session} s */
+  /** has says whether s is the session that is shown, perhaps with fewer rows.
+   * @param {Session} s */
   has(s) {
     return sameSession(this.session?.session, s.session);
   }
@@ -85,7 +55,8 @@ class StepList {
     if (!this.current || !this.shown.includes(this.current)) {
       // The keys go to the last line before the one that is gone: that within which it was closed.
       const kept = new Set(this.shown), at = this.current ? this.lines.indexOf(this.current) : -1;
-      this.current = this.lines.slice(0, at + 1).filter((l) => kept.has(l)).pop() || this.shown[0] || null;
+      this.current = this.lines.slice(0, at + 1).filter((l) => kept.has(l)).pop() || this.shown[
+        0] || null;
     }
     this.draw();
   }
@@ -103,16 +74,17 @@ class StepList {
     this.reach(this.shown.findIndex((l) => this.isSelected(l)));
   }
 
-  /** paint makes the lines that can be seen. @param {number} [first] so many lines from the first one instead */
+  /** paint makes the lines that can be seen. @param {number} [first] so many lines from the
+   * first one instead */
   paint(first) {
     const { scroll, root, height, behind } = this.look;
     if (!height) return;
     const top = first ? 0 : scroll.scrollTop, room = first ? first * height : scroll.clientHeight;
-    const from = Math.max(0, Math.floor(top / height) - 8), to = Math.min(this.shown.length, Math.ceil((top + room) / height) + 8);
+    const from = Math.max(0, Math.floor(top / height) - 8),
+      to = Math.min(this.shown.length, Math.ceil((top + room) / height) + 8);
     const focused = root.contains(document.activeElement);
     this.drawn.clear();
-    /** @type {Child[]} */
-    const made = [];
+    /** @type {Child[]} */ const made = [];
     for (let i = from; i < to; i++) made.push(this.make(i));
     // The current line is there for the tab key, wherever the window is.
     const at = this.current ? this.shown.indexOf(this.current) : -1;
@@ -126,7 +98,8 @@ class StepList {
     const { root, above, none } = this.look;
     this.drawn.clear();
     replace(root, this.shown.length === 0 && none?.());
-    this.chunks = chunked(root, this.shown, (l, i) => [above?.(l, this.shown[i - 1]), this.make(i)], 80, from);
+    this.chunks = chunked(root, this.shown, (l, i) => [above?.(l, this.shown[i - 1]), this.make(i)],
+      80, from);
   }
 
   /** reach makes what there is up to a place. @param {number} i */
@@ -167,7 +140,8 @@ class StepList {
     for (const [l, el] of this.drawn) this.look.mark(el, this.isSelected(l));
   }
 
-  /** bring scrolls to a line. @param {number} i its place @param {"center"|"start"} block where one goes that was out of sight */
+  /** bring scrolls to a line. @param {number} i its place @param {"center"|"start"} block where
+   * one goes that was out of sight */
   bring(i, block) {
     const { scroll, head, height, across } = this.look, l = this.shown[i];
     if (height) {
@@ -179,7 +153,8 @@ class StepList {
       return;
     }
     this.reach(i);
-    const el = this.drawn.get(l), view = scroll.getBoundingClientRect(), under = view.top + head.offsetHeight;
+    const el = this.drawn.get(l), view = scroll.getBoundingClientRect(),
+      under = view.top + head.offsetHeight;
     if (!el) return;
     const top = el.getBoundingClientRect().top;
     if (top >= Math.max(under, view.top + 60) && top <= view.bottom - 60) return;
@@ -198,7 +173,9 @@ class StepList {
   /** focus puts the focus on the current line. */
   focus() {
     if (!this.current) return;
-    /** @type {HTMLElement|null} */ (this.look.root.querySelector('[data-row="' + CSS.escape(this.current.id) + '"]'))?.focus({ preventScroll: true });
+    /** @type {HTMLElement|null} */ (
+      this.look.root.querySelector('[data-row="' + CSS.escape(this.current.id) + '"]'))?.focus({
+      preventScroll: true });
   }
 
   /** lineOf is the line that an element is in. @param {EventTarget|null} el */
@@ -216,7 +193,8 @@ class StepList {
     if (!this.current) return;
     const at = this.shown.indexOf(this.current), end = this.shown.length - 1;
     /** @type {Record<string, () => void>} */
-    const keys = { ArrowDown: () => this.to(at + 1), ArrowUp: () => this.to(at - 1), Home: () => this.to(0), End: () => this.to(end) };
+    const keys = { ArrowDown: () => this.to(at + 1), ArrowUp: () => this.to(at - 1), Home: () =>
+      this.to(0), End: () => this.to(end) };
     if (height) {
       const page = Math.max(1, Math.floor(scroll.clientHeight / height) - 3);
       keys.PageDown = () => this.to(Math.min(end, at + page));

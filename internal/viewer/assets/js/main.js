@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 readPage().then((page) => new App(page).start()).catch((err) => {
   console.error(err);

@@ -1,53 +1,43 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Moving through a drawing by keys: one tab stop, the arrows follow the edges.
 
-/**
- * @typedef {object} Stop
- * @property {SVGElement} el
- * @property {Rect} rect
- * @property {string[]} prev what leads to it, nearest first
- * @property {string[]} next what it leads to
- */
-
 /** Roving holds the focus within a drawing. */
 class Roving {
-  /**
-   * @param {Canvas} canvas
-   * @param {{activate: (id: string) => void, key?: (id: string, ev: KeyboardEvent) => boolean, leave?: () => void}} on
-   */
+  /** @param {Canvas} canvas @param {RovingKeys} on */
   constructor(canvas, on) {
     this.canvas = canvas;
     this.on = on;
-    /** @type {Map<string, Stop>} */
-    this.stops = new Map();
+    /** @type {Map<string, Stop>} */ this.stops = new Map();
     this.current = "";
-    /** @type {string[]} */
-    this.siblings = [];
+    /** @type {string[]} */ this.siblings = [];
     this.vertical = false;
-    canvas.root.addEventListener("keydown", (ev) => this.key(ev));
+    canvas.root.addEventListener("keydown", (ev) => {
+      const inside = ev.target instanceof Element && ev.target.closest("[data-stop]") !== null;
+      if (!canvas.key(ev) && !(inside && this.move(ev))) return;
+      ev.preventDefault();
+      ev.stopPropagation();
+    });
     canvas.svg.addEventListener("focusin", (ev) => {
       const el = ev.target instanceof Element ? ev.target.closest("[data-stop]") : null;
-      const id = el && el.getAttribute("data-stop");
+      const id = el?.getAttribute("data-stop");
       if (id && id !== this.current) this.mark(id);
     });
   }
 
-  /**
-   * show takes the stops of a new drawing; the current one stays where it is still there.
+  /** show takes the stops of a new drawing; the current one stays where it is still there.
    * @param {Map<string, Stop>} stops @param {boolean} vertical whether edges lead downwards
-   * @param {boolean} had whether the drawing before had the focus
-   */
+   * @param {boolean} had whether the drawing before had the focus */
   show(stops, vertical, had) {
     this.stops = stops;
     this.vertical = vertical;
     this.siblings = [];
     const first = stops.has(this.current) ? this.current : [...stops.keys()][0];
     this.current = "";
-    if (first !== undefined) this.mark(first);
-    if (had && first !== undefined) stops.get(first)?.el.focus({ preventScroll: true });
+    if (first === undefined) return;
+    this.mark(first);
+    if (had) stops.get(first)?.el.focus({ preventScroll: true });
   }
 
   /** held says whether the focus is in the drawing; what replaces the drawing asks before. */
@@ -57,11 +47,10 @@ class Roving {
 
   /** @param {string} id */
   mark(id) {
-    const old = this.stops.get(this.current), now = this.stops.get(id);
-    if (old) old.el.setAttribute("tabindex", "-1");
-    if (!now) return;
-    now.el.setAttribute("tabindex", "0");
-    this.current = id;
+    const now = this.stops.get(id);
+    this.stops.get(this.current)?.el.setAttribute("tabindex", "-1");
+    now?.el.setAttribute("tabindex", "0");
+    if (now) this.current = id;
   }
 
   /** @param {string} id */
@@ -73,73 +62,53 @@ class Roving {
     this.canvas.reveal(s.rect);
   }
 
-  /** @param {KeyboardEvent} ev */
-  key(ev) {
-    const inside = ev.target instanceof Element && ev.target.closest("[data-stop]") !== null;
-    if (this.canvas.key(ev) || (inside && this.move(ev))) {
-      ev.preventDefault();
-      ev.stopPropagation();
-    }
-  }
-
   /** @param {KeyboardEvent} ev @returns {boolean} */
   move(ev) {
     const s = this.stops.get(this.current);
     if (!s || ev.ctrlKey || ev.metaKey || ev.altKey) return false;
-    if (this.on.key && this.on.key(this.current, ev)) return true;
-    const ids = [...this.stops.keys()];
-    switch (ev.key) {
-      case "Enter":
-      case " ":
-        this.on.activate(this.current);
-        return true;
-      case "Home":
-        return this.go(ids[0], []);
-      case "End":
-        return this.go(ids[ids.length - 1], []);
-      case "Escape":
-        if (this.on.leave) this.on.leave();
-        return this.on.leave !== undefined;
-    }
-    const turn = { ArrowLeft: "ArrowUp", ArrowRight: "ArrowDown", ArrowUp: "ArrowLeft", ArrowDown: "ArrowRight" };
-    const key = this.vertical && Object.hasOwn(turn, ev.key) ? turn[/** @type {keyof typeof turn} */ (ev.key)] : ev.key;
-    switch (key) {
-      case "ArrowLeft":
-        return this.go(s.prev[0], s.prev);
-      case "ArrowRight":
-        return this.go(s.next[0], s.next);
-      case "ArrowUp":
-        return this.side(s, -1);
-      case "ArrowDown":
-        return this.side(s, 1);
-    }
-    return false;
+    if (this.on.key(this.current, ev)) return true;
+    const ids = [...this.stops.keys()], [back, on, left, right] = this.vertical
+      ? ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]
+      : ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+    const keys = /** @type {Record<string, () => void>} */ ({
+      Enter: () => this.on.activate(this.current),
+      " ": () => this.on.activate(this.current),
+      Home: () => this.go(ids[0], []),
+      End: () => this.go(ids[ids.length - 1], []),
+      Escape: this.on.leave,
+      [back]: () => this.go(s.prev[0], s.prev),
+      [on]: () => this.go(s.next[0], s.next),
+      [left]: () => this.side(s, -1),
+      [right]: () => this.side(s, 1),
+    });
+    keys[ev.key]?.();
+    return ev.key in keys;
   }
 
-  /** @param {string|undefined} id @param {string[]} siblings @returns {boolean} */
+  /** @param {string|undefined} id @param {string[]} siblings */
   go(id, siblings) {
-    if (id === undefined) return true;
+    if (id === undefined) return;
     this.siblings = siblings;
     this.focus(id);
-    return true;
   }
 
-  /** side goes to the next of the siblings, or to what lies beside. @param {Stop} s @param {number} by */
+  /** side goes to the next of the siblings, or to what lies beside. @param {Stop} s
+   * @param {number} by */
   side(s, by) {
-    const i = this.siblings.indexOf(this.current);
-    if (i >= 0 && this.siblings[i + by] !== undefined) return this.go(this.siblings[i + by], this.siblings);
-    const m = mid(s.rect);
-    let best = "", least = Infinity;
-    for (const [id, o] of this.stops) {
-      const q = mid(o.rect);
-      const across = (this.vertical ? q.x - m.x : q.y - m.y) * by, along = this.vertical ? q.y - m.y : q.x - m.x;
-      const cost = across + Math.abs(along) * 2;
-      if (across > 4 && cost < least) {
-        best = id;
-        least = cost;
-      }
+    const next = this.siblings[this.siblings.indexOf(this.current) + by];
+    if (this.siblings.includes(this.current) && next !== undefined) {
+      this.go(next, this.siblings);
+      return;
     }
-    return this.go(best || undefined, []);
+    const m = mid(s.rect);
+    let best, least = Infinity;
+    for (const [id, o] of this.stops) {
+      const q = mid(o.rect), dx = q.x - m.x, dy = q.y - m.y;
+      const across = (this.vertical ? dx : dy) * by;
+      const cost = across + Math.abs(this.vertical ? dy : dx) * 2;
+      if (across > 4 && cost < least) [best, least] = [id, cost];
+    }
+    this.go(best, []);
   }
 }
 

@@ -1,6 +1,5 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // The list of sessions: searched, filtered, and loaded a page at a time.
 
@@ -8,18 +7,15 @@ class SessionList {
   /** @param {HTMLElement} root @param {App} app */
   constructor(root, app) {
     this.app = app;
-    /** @type {Summary[]} */
-    this.items = [];
+    /** @type {Summary[]} */ this.items = [];
     this.next = "";
     this.loads = 0;
     this.busy = false;
     this.error = "";
-    /** @type {ListQuery} */
-    this.query = { app: "", user: "", q: "", status: [], limit: 50 };
-    const search = searchBox({ id: "cg-search", placeholder: "Search sessions", "aria-label": "Search sessions by id, user, app, agent or title" }, app.page.live ? 200 : 60, (input) => {
-      this.query.q = input.value;
-      this.load();
-    }, h("kbd", { "aria-hidden": "true" }, "/"));
+    /** @type {ListQuery} */ this.query = { app: "", user: "", q: "", status: [], limit: 50 };
+    const search = searchBox({ id: "cg-search", placeholder: "Search sessions",
+      "aria-label": "Search sessions by id, user, app, agent or title" }, app.page.live ? 200 : 60,
+      (input) => this.narrow({ q: input.value }), h("kbd", { "aria-hidden": "true" }, "/"));
     this.search = search.input;
     this.search.addEventListener("keydown", (ev) => {
       if (ev.key === "Enter" && this.items[0]) app.open(this.items[0].session);
@@ -36,43 +32,39 @@ class SessionList {
     this.drawFilters();
   }
 
+  /** narrow asks for the sessions of another query. @param {Partial<ListQuery>} change */
+  narrow(change) {
+    Object.assign(this.query, change);
+    this.load();
+  }
+
   /** drawFilters offers the statuses, applications and users that there are to choose from. */
   drawFilters() {
-    const live = this.app.page.live;
-    const list = this.app.page.list;
-    /** @type {Map<string, number>} */
-    const counts = new Map();
-    for (const s of list) counts.set(s.status, (counts.get(s.status) || 0) + 1);
-    const statuses = /** @type {Status[]} */ (Object.keys(STATUSES)).filter((s) => live ? s !== "none" : counts.has(s));
-    const chips = h("div", { class: "chips", role: "group", "aria-label": "Filter by status" });
-    for (const s of live || statuses.length > 1 ? statuses : []) {
-      const info = statusInfo(s);
-      chips.append(filterChip(info.icon, [info.label, !live && h("span", "n", String(counts.get(s)))], info.tone, (on) => {
-        this.query.status = toggled(this.query.status, s, on);
-        this.load();
-      }));
-    }
-    const names = h("div", "names");
-    for (const field of /** @type {("app"|"user")[]} */ (["app", "user"])) {
+    const { live, list } = this.app.page, counts = groupBy(list, (s) => s.status);
+    const all = /** @type {Status[]} */ (Object.keys(STATUSES));
+    const statuses = all.filter((s) => (live ? s !== "none" : counts.has(s)));
+    const chips = (statuses.length > 1 ? statuses : []).map((s) => {
+      const info = statusInfo(s), n = counts.get(s)?.length;
+      return filterChip(info.icon, [info.label, !live && h("span", "n", String(n))], info.tone,
+        (on) => this.narrow({ status: toggled(this.query.status, s, on) }));
+    });
+    const names = /** @type {["app", "user"]} */ (["app", "user"]).map((field) => {
       const label = field === "app" ? "App" : "User";
       if (live) {
-        const input = h("input", { type: "text", placeholder: label, "aria-label": label + ", in full", autocomplete: "off", spellcheck: "false" });
-        input.addEventListener("change", () => {
-          this.query[field] = input.value.trim();
-          this.load();
-        });
-        names.append(input);
-        continue;
+        const input = h("input", { type: "text", placeholder: label, autocomplete: "off",
+          "aria-label": label + ", in full", spellcheck: "false",
+          onchange: () => this.narrow({ [field]: input.value.trim() }) });
+        return input;
       }
       const values = [...new Set(list.map((s) => s.session[field]))].sort();
-      if (values.length < 2) continue;
-      names.append(selectBox(label, [["", "Every " + field], ...values.slice(0, 500).map((v) => /** @type {[string, string]} */ ([v, v]))], (v) => {
-        this.query[field] = v;
-        this.load();
-      }));
-    }
-    if (live) replace(this.filters, details("filter-box", "Filter", chips, names));
-    else replace(this.filters, chips.childElementCount > 0 && chips, names.childElementCount > 0 && names);
+      const offered = values.slice(0, 500).map((v) => /** @type {[string, string]} */ ([v, v]));
+      return values.length > 1 && selectBox(label, [["", "Every " + field], ...offered],
+        (v) => this.narrow({ [field]: v }));
+    });
+    const group = { class: "chips", role: "group", "aria-label": "Filter by status" };
+    const rows = [chips.length > 0 && h("div", group, chips),
+      names.some(Boolean) && h("div", "names", names)];
+    replace(this.filters, live ? details("filter-box", "Filter", rows) : rows);
   }
 
   filtered() {
@@ -80,11 +72,14 @@ class SessionList {
     return !!(q.q.trim() || q.app || q.user || q.status.length);
   }
 
-  /** load reads the list from its start; again keeps as many as were there. @param {boolean} [again] @returns {Promise<Summary|null>} the first */
+  /** load reads the list from its start; again keeps as many as were there.
+   * @param {boolean} [again] @returns {Promise<Summary|null>} the first */
   async load(again) {
     const turn = ++this.loads;
     try {
-      const page = await this.app.data.list({ ...this.query, limit: again ? Math.min(500, Math.max(50, this.items.length)) : this.query.limit });
+      const page = await this.app.data.list({
+        ...this.query, limit: again ? Math.min(500, Math.max(50, this.items.length))
+        : this.query.limit });
       if (turn !== this.loads) return this.items[0] || null;
       this.items = page.sessions;
       this.next = page.next;
@@ -94,7 +89,8 @@ class SessionList {
       this.error = said(err);
     }
     this.render();
-    if (!again && this.filtered()) announce(this.items.length === 0 ? "No session found" : plural(this.items.length, "session") + (this.next ? " and more" : "") + " found");
+    if (!again && this.filtered()) announce(this.items.length === 0 ? "No session found"
+      : plural(this.items.length, "session") + (this.next ? " and more" : "") + " found");
     return this.items[0] || null;
   }
 
@@ -118,43 +114,53 @@ class SessionList {
   }
 
   render() {
-    const focused = document.activeElement instanceof HTMLAnchorElement && this.listEl.contains(document.activeElement) ? document.activeElement.dataset.key : "";
+    const focused = this.listEl.contains(document.activeElement)
+      && /** @type {HTMLElement} */ (document.activeElement).dataset.key;
     replace(this.listEl, this.items.map((s) => this.item(s)));
     this.drawFoot();
     this.mark();
-    if (focused) for (const a of this.listEl.querySelectorAll("a")) if (a.dataset.key === focused) a.focus();
+    const links = [...this.listEl.querySelectorAll("a")];
+    if (focused) links.find((a) => a.dataset.key === focused)?.focus();
   }
 
   drawFoot() {
-    const none = this.items.length === 0;
-    replace(
-      this.foot,
-      this.error && h("p", "note bad-text", icon("error"), "The list could not be read: " + this.error),
-      none && !this.error && (this.filtered() ? empty("search", "No session matches", "Search for less, or take a filter away.") : empty("graph", "No sessions", this.app.page.live ? "They appear here as agents run." : "Write a page with sessions in it.")),
+    const none = this.items.length === 0, filtered = this.filtered();
+    const nothing = filtered
+      ? empty("search", "No session matches", "Search for less, or take a filter away.")
+      : empty("graph", "No sessions", this.app.page.live ? "They appear here as agents run."
+        : "Write a page with sessions in it.");
+    replace(this.foot,
+      this.error && h("p", "note bad-text", icon("error"),
+        "The list could not be read: " + this.error),
+      none && !this.error && nothing,
       this.next && this.more,
-      !none && !this.next && h("p", "muted", plural(this.items.length, "session") + (this.filtered() ? " found" : "")),
-    );
+      !none && !this.next
+        && h("p", "muted", plural(this.items.length, "session") + (filtered ? " found" : "")));
   }
 
   /** @param {Summary} s */
   item(s) {
-    const key = sessionPath(s.session);
-    return h(
-      "li",
-      {},
-      h(
-        "a",
-        { href: "#s=" + key, data: { key }, onclick: (/** @type {MouseEvent} */ ev) => {
-          if (ev.metaKey || ev.ctrlKey || ev.shiftKey) return;
-          ev.preventDefault();
-          this.app.open(s.session);
-        } },
-        h("span", "s-title", s.title || s.session.id),
-        h("span", "s-line", chip(s.status), h("span", "s-when", agoEl(s.start))),
-        h("span", "s-line s-meta", h("span", { class: "s-id", title: s.session.app + " / " + s.session.user + " / " + s.session.id }, s.session.id), h("span", {}, s.session.user)),
-        h("span", "s-line s-meta", h("span", { class: "s-agents", title: s.agents.join(", ") }, s.agents.join(", ")), h("span", {}, plural(s.turns, "turn")), h("span", { title: fmtInt(s.tokens.total) + " tokens" }, fmtCompact(s.tokens.total) + " tok"), s.approvals > 0 && h("span", { class: "s-wait", title: "Waited for people" }, icon("clock"), h("span", "sr-only", "waited "), fmtDuration(s.waited_ms)), s.errors > 0 && h("span", { class: "bad-text", title: plural(s.errors, "error") }, icon("error"), String(s.errors), h("span", "sr-only", " errors"))),
-      ),
-    );
+    const key = sessionPath(s.session), { app, user, id } = s.session, agents = s.agents.join(", ");
+    /** @param {MouseEvent} ev */ const onclick = (ev) => {
+      if (ev.metaKey || ev.ctrlKey || ev.shiftKey) return;
+      ev.preventDefault();
+      this.app.open(s.session);
+    };
+    return h("li", {}, h("a", { href: "#s=" + key, data: { key }, onclick },
+      h("span", "s-title", s.title || id),
+      h("span", "s-line", chip(s.status), h("span", "s-when", agoEl(s.start))),
+      h("span", "s-line s-meta",
+        h("span", { class: "s-id", title: app + " / " + user + " / " + id }, id),
+          h("span", {}, user)),
+      h("span", "s-line s-meta",
+        h("span", { class: "s-agents", title: agents }, agents),
+        h("span", {}, plural(s.turns, "turn")),
+        h("span", { title: fmtInt(s.tokens.total) + " tokens" },
+          fmtCompact(s.tokens.total) + " tok"),
+        s.approvals > 0 && h("span", { class: "s-wait", title: "Waited for people" }, icon("clock"),
+          h("span", "sr-only", "waited "), fmtDuration(s.waited_ms)),
+        s.errors > 0 && h("span", { class: "bad-text", title: plural(s.errors, "error") },
+          icon("error"), String(s.errors), h("span", "sr-only", " errors")))));
   }
 
   /** mark shows which session is open. */
@@ -179,7 +185,8 @@ class SessionList {
 
   /** step opens the next session, or the one before. @param {number} by */
   async step(by) {
-    const at = this.app.key ? this.items.findIndex((s) => sameSession(s.session, this.app.key)) : -1;
+    const at = this.app.key ? this.items.findIndex((s) => sameSession(s.session, this.app.key))
+      : -1;
     if (at + by >= this.items.length) await this.loadMore();
     const s = this.items[Math.max(0, at + by)];
     if (!s || at + by < 0) return;

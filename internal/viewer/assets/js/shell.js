@@ -1,18 +1,19 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // What stands around the views: the top bar, the head of a session, keys and help.
 
 /** @param {App} app */
 function buildTop(app) {
   const page = app.page;
-  const logo = svg("svg", { class: "logo", viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: "M5.5 5.5 14.5 10 5.5 14.5" }), svg("circle", { cx: 5, cy: 5, r: 2.5 }), svg("circle", { cx: 15, cy: 10, r: 2.5 }), svg("circle", { cx: 5, cy: 15, r: 2.5 }));
+  const logo = svg("svg", { class: "logo", viewBox: "0 0 20 20", "aria-hidden": "true" },
+    svg("path", { d: "M5.5 5.5 14.5 10 5.5 14.5" }), svg("circle", { cx: 5, cy: 5, r: 2.5 }),
+    svg("circle", { cx: 15, cy: 10, r: 2.5 }), svg("circle", { cx: 5, cy: 15, r: 2.5 }));
   const narrow = window.matchMedia("(max-width: 860px)");
-  const toggle = iconButton("panel", "Sessions", () => setNav(document.body.classList.contains("nav-closed")));
+  const toggle = iconButton("panel", "Sessions",
+    () => setNav(document.body.classList.contains("nav-closed")));
   toggle.setAttribute("aria-controls", "cg-nav");
-  /** @param {boolean} on */
-  const setNav = (on) => {
+  /** @param {boolean} on */ const setNav = (on) => {
     document.body.classList.toggle("nav-closed", !on);
     toggle.setAttribute("aria-expanded", String(on));
   };
@@ -30,49 +31,63 @@ function buildTop(app) {
   });
 
   const about = h("p", "about");
-  const dot = h("span", { class: "dot", "aria-hidden": "true" });
-  const state = h("span", {}, page.live ? "Live" : "");
   if (page.live) {
-    append(about, [sourceName(page.source, ""), h("span", "live", dot, state), h("span", {}, page.decisions ? "approvals can be answered here" : "read only")]);
+    const state = h("span", {}, "Live");
+    append(about, [sourceName(page.source, ""),
+      h("span", "live", h("span", { class: "dot", "aria-hidden": "true" }), state),
+      h("span", {}, page.decisions ? "approvals can be answered here" : "read only")]);
     app.data.events.on("online", (on) => {
       about.classList.toggle("offline", !on);
       state.textContent = on ? "Live" : "No connection, trying again";
     });
   } else {
-    const n = app.page.list.length;
-    append(about, [sourceName(page.source, plural(n, "session") + " of "), h("span", {}, "written ", timeEl(page.generated), " " + zone()), h("span", {}, "read only"), h("span", page.complete ? "note-text" : "note-text partial", page.note || (page.complete ? "all of its sessions" : "not all of its sessions"))]);
+    append(about, [sourceName(page.source, plural(page.list.length, "session") + " of "),
+      h("span", {}, "written ", timeEl(page.generated), " " + zone()), h("span", {}, "read only"),
+      h("span", page.complete ? "note-text" : "note-text partial",
+        page.note || (page.complete ? "all of its sessions" : "not all of its sessions"))]);
   }
   about.title = [page.source, page.note].filter(Boolean).join(". ");
 
   const theme = h("button", "iconbtn");
+  /** What each theme looks like, and which one comes after it.
+   * @type {Record<string, [ic: IconName, text: string, next: string]>} */
+  const themes = {
+    auto: ["auto", "as the system", "light"],
+    light: ["sun", "light", "dark"],
+    dark: ["moon", "dark", "auto"],
+  };
   const drawTheme = () => {
-    const names = /** @type {Record<string, [IconName, string]>} */ ({ auto: ["auto", "as the system"], light: ["sun", "light"], dark: ["moon", "dark"] });
-    const [ic, text] = names[app.theme] || names.auto;
-    replace(theme, icon(ic), h("span", "sr-only", "Colours: " + text));
+    const [ic, text] = themes[app.theme] || themes.auto;
     theme.title = "Colours: " + text;
+    replace(theme, icon(ic), h("span", "sr-only", theme.title));
   };
   theme.addEventListener("click", () => {
-    app.setTheme({ auto: "light", light: "dark", dark: "auto" }[app.theme] || "auto");
+    app.setTheme((themes[app.theme] || themes.auto)[2]);
     drawTheme();
     announce(theme.title);
   });
   drawTheme();
-  const tz = h("button", { class: "btn quiet small", title: "Show times in UTC or in local time" }, clockSettings.utc ? "UTC" : "Local");
+  const tz = h("button", { class: "btn quiet small", title: "Show times in UTC or in local time" },
+    clockSettings.utc ? "UTC" : "Local");
   tz.addEventListener("click", () => {
     clockSettings.utc = !clockSettings.utc;
     remember("zone", clockSettings.utc ? "utc" : "local");
     tz.textContent = clockSettings.utc ? "UTC" : "Local";
     app.refresh();
   });
-  const help = iconButton("keyboard", "Keys and symbols (?)", () => showHelp(app), "Keys and symbols");
+  const help = iconButton("keyboard", "Keys and symbols (?)", () => showHelp(app),
+    "Keys and symbols");
   const print = iconButton("print", "Print this view", () => window.print());
-  replace(byId("cg-top"), toggle, logo, h("span", "brand", "contextgraph"), about, h("div", "top-actions", app.desk.offersInbox() && inboxLink(app), tz, print, theme, help));
+  replace(byId("cg-top"), toggle, logo, h("span", "brand", "contextgraph"), about,
+    h("div", "top-actions", app.desk.offersInbox() && inboxLink(app), tz, print, theme, help));
 }
 
-/** sourceName names a source by its file, without the way to it. @param {string} source @param {string} before */
+/** sourceName names a source by its file, without the way to it. @param {string} source
+ * @param {string} before */
 function sourceName(source, before) {
   const at = source.lastIndexOf(" ") + 1;
-  return h("strong", { title: source }, h("span", {}, before + source.slice(0, at)), source.slice(at).split("/").pop());
+  return h("strong", { title: source }, h("span", {}, before + source.slice(0, at)),
+    source.slice(at).split("/").pop());
 }
 
 /** @param {HTMLElement} root @param {App} app */
@@ -82,49 +97,50 @@ function renderHeader(root, app) {
     replace(root, h("div", "head-line", h("h1", {}, app.key ? app.key.id : "contextgraph")));
     return;
   }
-  const title = s.title || s.session.id;
-  // Where it is narrow, the facts are behind a button.
-  const fold = h("button", { class: "iconbtn small head-more", "aria-expanded": String(app.headOpen), title: "Facts about the session", onclick: () => {
-    app.headOpen = !app.headOpen;
+  const title = s.title || s.session.id, agents = s.agents.join(", "),
+    about = "Facts about the session";
+  const toggle = () => {
     root.classList.toggle("open", app.headOpen);
     fold.setAttribute("aria-expanded", String(app.headOpen));
-  } }, icon("chevron"), h("span", "sr-only", "Facts about the session"));
-  root.classList.toggle("open", app.headOpen);
-  const span = millis(s.end) - millis(s.start);
-  const worst = s.problems.reduce((n, p) => n + (p.count || 1), 0);
-  replace(
-    root,
+  };
+  // Where it is narrow, the facts are behind a button.
+  const fold = h("button", { class: "iconbtn small head-more", title: about, onclick: () => {
+    app.headOpen = !app.headOpen;
+    toggle();
+  } }, icon("chevron"), h("span", "sr-only", about));
+  toggle();
+  const models = s.models.length > 0 ? "; " + s.models.join(", ") : "";
+  const count = s.problems.reduce((n, p) => n + (p.count || 1), 0);
+  replace(root,
     h("div", "head-line", h("h1", { title }, title), chip(s.status), fold, copyLink()),
-    facts(
-      [
-        ["Session", mono(s.session.id, "session id", 40)],
-        ["User", s.session.user],
-        ["App", s.session.app],
-        ["Agents", h("span", { title: s.agents.join(", ") }, clip(s.agents.join(", "), 48))],
-        ["Started", agoEl(s.start)],
-        ["Duration", fmtDuration(span)],
-        ["Turns", String(s.turns)],
-        ["Tokens", h("span", { title: tokensOf(s.tokens) + (s.models.length ? "; " + s.models.join(", ") : "") }, fmtInt(s.tokens.total))],
-        ["Waited for people", s.approvals.length > 0 ? fmtDuration(s.waited_ms) : ""],
-        ["Errors", s.errors > 0 ? h("span", "bad-text", icon("error"), fmtInt(s.errors)) : ""],
-      ],
-      "line",
-    ),
-    s.problems.length > 0 &&
-      h(
-        "details",
-        { class: "problems" },
-        h("summary", {}, icon("warning"), h("strong", {}, "The record has " + plural(worst, "problem")), h("span", "muted", clip(s.problems.map((p) => words(p.kind)).join(", "), 80))),
-        h("ul", {}, s.problems.map((p) => h("li", {}, h("strong", {}, sentence(p.kind)), p.count > 1 && " (" + p.count + ")", ": " + p.detail, (p.rows || []).slice(0, 20).map((r) => [" ", rowLink(app, r)])))),
-      ),
-  );
+    facts([
+      ["Session", mono(s.session.id, "session id", 40)],
+      ["User", s.session.user],
+      ["App", s.session.app],
+      ["Agents", h("span", { title: agents }, clip(agents, 48))],
+      ["Started", agoEl(s.start)],
+      ["Duration", fmtDuration(millis(s.end) - millis(s.start))],
+      ["Turns", String(s.turns)],
+      ["Tokens", h("span", { title: tokensOf(s.tokens) + models }, fmtInt(s.tokens.total))],
+      ["Waited for people", s.approvals.length > 0 && fmtDuration(s.waited_ms)],
+      ["Errors", s.errors > 0 && h("span", "bad-text", icon("error"), fmtInt(s.errors))],
+    ], "line"),
+    s.problems.length > 0 && h("details", "problems",
+      h("summary", {}, icon("warning"),
+        h("strong", {}, "The record has " + plural(count, "problem")),
+        h("span", "muted", clip(s.problems.map((p) => words(p.kind)).join(", "), 80))),
+      h("ul", {}, s.problems.map((p) => h("li", {}, h("strong", {}, sentence(p.kind)),
+        p.count > 1 && " (" + p.count + ")", ": " + p.detail,
+        (p.rows || []).slice(0, 20).map((r) => [" ", rowLink(app, r)]))))));
 }
 
-/** foldHead folds the head of the session while a panel is scrolled, where the style wants that. @param {HTMLElement} panel */
+/** foldHead folds the head of the session while a panel is scrolled, where the style wants that.
+ * @param {HTMLElement} panel */
 function foldHead(panel) {
   const low = panel.scrollTop > 24;
   // A panel that is little longer than the screen would jump.
-  if (!low || panel.scrollHeight - panel.clientHeight > 240) document.body.classList.toggle("scrolled", low);
+  if (!low || panel.scrollHeight - panel.clientHeight > 240) document.body.classList.toggle(
+    "scrolled", low);
 }
 
 /** hintAtMore marks on which side there are more tabs than are seen. @param {HTMLElement} tabs */
@@ -148,7 +164,8 @@ function copyLink() {
 function shortcuts(app, ev) {
   if (ev.ctrlKey || ev.metaKey || ev.altKey || ev.defaultPrevented) return;
   const t = /** @type {HTMLElement} */ (ev.target);
-  const typing = t instanceof HTMLElement && (t.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(t.tagName));
+  const typing = t instanceof HTMLElement
+    && (t.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(t.tagName));
   if (document.querySelector("dialog[open]")) return;
   if (ev.key === "Escape") {
     if (typing) t.blur();
@@ -169,28 +186,10 @@ function shortcuts(app, ev) {
   ev.preventDefault();
 }
 
-/**
- * openDialog shows a modal dialog; Esc and the close button end it.
- * @param {string} title
- * @param {Child[]} body
- */
-function openDialog(title, ...body) {
-  const d = h("dialog", { class: "dialog", "aria-labelledby": "cg-dialog-title" });
-  const close = iconButton("close", "Close (Esc)", () => d.close(), "Close");
-  append(d, [h("div", "dialog-head", h("h2", { id: "cg-dialog-title" }, title), close), h("div", "dialog-body", ...body)]);
-  d.addEventListener("close", () => d.remove());
-  d.addEventListener("click", (ev) => {
-    if (ev.target === d) d.close();
-  });
-  document.body.append(d);
-  d.showModal();
-  return d;
-}
-
-/** @param {App} app */
+/** showHelp shows keys and symbols in a dialog; Esc and the close button end it.
+ * @param {App} app */
 function showHelp(app) {
-  /** @type {[string, string][]} */
-  const keys = [
+  /** @type {[string, string][]} */ const keys = [
     ["/", "Search sessions"],
     ["i", "Inbox: all requests that wait for people"],
     ["j  k", "Next, previous session; in the inbox, request"],
@@ -201,14 +200,35 @@ function showHelp(app) {
     ["Esc", "Close the details, then leave “why”"],
     ["?", "This help"],
   ];
-  openDialog(
-    "Keys and symbols",
-    h("div", "help",
-      h("section", {}, h("h3", {}, "Keys"), plainTable(keys.map(([k, t]) => [k.split("  ").map((x) => [h("kbd", {}, x), " "]), t]))),
-      h("section", {}, h("h3", {}, "Where an approval stands"), h("ul", "legend", Object.keys(STATUSES).filter((s) => s !== "none").map((s) => h("li", {}, chip(s), h("span", {}, wordOf("status", s).says))))),
-      h("section", {}, h("h3", {}, "Steps"), h("ul", "legend cols", Object.entries(CLASSES).map(([k, c]) => h("li", {}, h("span", { class: "kind " + kindClass(k) }, icon(c.icon), c.label))))),
-      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", [...typeLooks.values()].map((t) => h("li", {}, h("span", { class: "kind entity " + t.cls }, typeMark(t.name), t.name)))), h("p", "muted", typeLooks.size === 0 ? "This page has met none." : "Each type has two letters of its own. Product, Targeting, Budget and Campaign have their colours; others have one in the order in which the page met them. After " + TYPE_COLOURS + " types the colours come again.")),
-    ),
-    h("p", "muted", "contextgraph " + (app.page.version || "") + (app.page.note ? " · " + app.page.note : "")),
-  );
+  const types = [...typeLooks.values()];
+  const about = types.length === 0 ? "This page has met none."
+    : "Each type has two letters of its own. Product, Targeting, Budget and Campaign have their "
+      + "colours; others have one in the order in which the page met them. After " + TYPE_COLOURS
+      + " types the colours come again.";
+  /** @param {string} title @param {Child[]} body */
+  const section = (title, ...body) => h("section", {}, h("h3", {}, title), body);
+  /** @param {string} cls @param {Child[][]} lines */
+  const list = (cls, lines) => h("ul", cls, lines.map((x) => h("li", {}, x)));
+  const statuses = Object.keys(STATUSES).filter((s) => s !== "none");
+  const d = h("dialog", { class: "dialog", "aria-labelledby": "cg-dialog-title" });
+  append(d, [
+    h("div", "dialog-head", h("h2", { id: "cg-dialog-title" }, "Keys and symbols"),
+      iconButton("close", "Close (Esc)", () => d.close(), "Close")),
+    h("div", "dialog-body", h("div", "help",
+      section("Keys", plainTable(keys.map(([k, t]) =>
+        [k.split("  ").map((x) => [h("kbd", {}, x), " "]), t]))),
+      section("Where an approval stands", list("legend",
+        statuses.map((s) => [chip(s), h("span", {}, wordOf("status", s).says)]))),
+      section("Steps", list("legend cols", Object.keys(CLASSES).map((k) => [kindMark(k)]))),
+      section("Business entities", list("legend cols", types.map((t) =>
+        [h("span", "kind entity " + t.cls, typeMark(t.name), t.name)])), h("p", "muted", about))),
+      h("p", "muted", ["contextgraph " + (app.page.version || ""), app.page.note].filter(Boolean)
+        .join(" · "))),
+  ]);
+  d.addEventListener("close", () => d.remove());
+  d.addEventListener("click", (ev) => {
+    if (ev.target === d) d.close();
+  });
+  document.body.append(d);
+  d.showModal();
 }

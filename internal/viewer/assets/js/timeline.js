@@ -1,29 +1,30 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Spans as bars over time: what took how long, what everything waited for, what went wrong.
 
 const ROW_PX = 26;
 
+/** Behind the last bar is room for its duration. */
+const BEHIND = 76;
+
 class TimelineView {
   /** @param {HTMLElement} root @param {App} app */
   constructor(root, app) {
     this.app = app;
-    /** @type {Set<string>} ids of collapsed rows */
+    /** The ids of collapsed rows. @type {Set<string>} */
     this.folded = new Set();
     this.scale = new Timescale([]);
     this.zoom = 1;
-    /** @type {Set<string>} */
-    this.critical = new Set();
+    /** @type {Set<string>} */ this.critical = new Set();
     this.bar = barOf("Timeline");
     this.axis = h("div", "tl-axis");
     this.head = h("div", "tl-head", h("div", "tl-name", "Span"), this.axis);
-    this.sheet = h("div", { class: "tl-sheet", role: "treegrid", "aria-label": "Spans over time", tabindex: "-1" });
+    this.sheet = h("div", { class: "tl-sheet", role: "treegrid", "aria-label": "Spans over time",
+      tabindex: "-1", onclick: (/** @type {Event} */ ev) => this.click(ev) });
     this.scroll = h("div", "tl-scroll", this.head, this.sheet);
     root.append(h("div", "tl", this.bar, this.scroll));
-    /** @type {StepList<TimeRow>} */
-    this.list = new StepList(app, {
+    /** @type {StepList<TimeRow>} */ this.list = new StepList(app, {
       scroll: this.scroll, head: this.head, root: this.sheet, height: ROW_PX,
       keeps: (r) => !parentsOf(r).some((p) => this.folded.has(p.id)),
       make: (r, place) => this.row(r, place),
@@ -40,13 +41,11 @@ class TimelineView {
     });
     this.watch = new ResizeObserver(() => this.list.draw());
     this.watch.observe(this.scroll);
-    this.sheet.addEventListener("click", (ev) => this.click(ev));
     this.scroll.addEventListener("wheel", (ev) => {
       if (!ev.ctrlKey && !ev.metaKey) return;
       ev.preventDefault();
       this.zoomTo(this.zoom * Math.exp(-ev.deltaY * 0.004), ev.clientX);
     }, { passive: false });
-    this.brush();
   }
 
   /** nameWidth is that of the column of names. */
@@ -60,7 +59,8 @@ class TimelineView {
     this.critical = new Set(s.critical_path);
     this.scale = new Timescale(stretches(s.spans));
     if (!this.list.has(s)) {
-      this.folded = new Set(s.turns > 1 && s.spans.length > AGGREGATE_ABOVE ? rows.filter((r) => r.span === null).map((r) => r.id) : []);
+      const turns = s.turns > 1 && s.spans.length > AGGREGATE_ABOVE;
+      this.folded = new Set(rows.filter((r) => turns && r.span === null).map((r) => r.id));
       this.zoom = 1;
     }
     this.renderBar(s);
@@ -69,64 +69,90 @@ class TimelineView {
 
   /** @param {Session} s */
   renderBar(s) {
-    /** @param {string} text @param {string} title @param {(r: TimeRow) => boolean} which the rows to close */
+    /** @param {string} text @param {string} title @param {(r: TimeRow) => boolean} which to
+     * close */
     const act = (text, title, which) => smallButton(text, () => {
       this.folded = new Set(this.list.lines.filter(which).map((r) => r.id));
       this.list.update();
     }, title);
-    const idle = this.scale.list.filter((x) => x.idle);
-    /** @param {boolean} which */
-    const time = (which) => fmtDuration(this.scale.list.reduce((n, x) => n + (x.idle === which ? x.t1 - x.t0 : 0), 0));
+    /** @param {string} text @param {string} title @param {() => void} onclick */
+    const zoom = (text, title, onclick) => h("button", { title, "aria-label": title, onclick },
+      text);
+    /** @param {string} cls @param {Child} [body] */
+    const sample = (cls, body) => h("span", "tl-bar tl-sample k-tool " + cls, body);
+    const idle = this.scale.list.some((x) => x.idle);
+    /** @param {boolean} which */ const time = (which) => fmtDuration(
+      this.scale.list.reduce((n, x) => n + (x.idle === which ? x.t1 - x.t0 : 0), 0));
     replace(this.bar,
       segments("Zoom",
-        h("button", { title: "Zoom out (-)", "aria-label": "Zoom out", onclick: () => this.zoomTo(this.zoom / 1.5) }, "−"),
-        h("button", { title: "Zoom in (+); or drag along the time axis", "aria-label": "Zoom in", onclick: () => this.zoomTo(this.zoom * 1.5) }, "+"),
-        h("button", { title: "All of it (f)", onclick: () => this.zoomTo(1) }, "Fit")),
+        zoom("−", "Zoom out (-)", () => this.zoomTo(this.zoom / 1.5)),
+        zoom("+", "Zoom in (+)", () => this.zoomTo(this.zoom * 1.5)),
+        zoom("Fit", "Fit all of it (f)", () => this.zoomTo(1))),
       act("Expand all", "Show every span", () => false),
-      act("Collapse agents", "Close what lies within each agent", (r) => r.span !== null && r.span.class === "agent" && r.depth > 1 && r.size > 0),
+      act("Collapse agents", "Close what lies within each agent",
+        (r) => r.span?.class === "agent" && r.depth > 1 && r.size > 0),
       act("Collapse turns", "One line for each turn", (r) => r.span === null),
-      h("span", "tl-legend", h("span", "tl-bar tl-sample k-tool"), "span", h("span", "tl-bar tl-crit tl-sample k-tool"), "critical path", h("span", "tl-bar tl-bad tl-sample k-tool", icon("error")), "error", idle.length > 0 && [breakMark(), "waiting, shortened"]),
-      h("span", "gv-count muted", plural(s.spans.length, "span") + " · " + time(false) + " of work" + (idle.length > 0 ? " · " + time(true) + " idle" : "")));
+      h("span", "tl-legend", sample(""), "span", sample("tl-crit"), "critical path",
+        sample("tl-bad", icon("error")), "error", idle && [breakMark(), "waiting, shortened"]),
+      h("span", "gv-count muted", plural(s.spans.length, "span") + " · " + time(false) + " of work"
+        + (idle ? " · " + time(true) + " idle" : "")));
   }
 
   /** fit takes over the size of the window. */
   fit() {
     const w = this.scroll.clientWidth;
     if (w === 0) return false;
-    // Behind the last bar is room for its duration.
-    const width = Math.max(200, w - this.nameWidth - 76) * this.zoom;
+    const width = Math.max(200, w - this.nameWidth - BEHIND) * this.zoom;
     this.scale.fit(width);
     this.scroll.style.setProperty("--tl-name", this.nameWidth + "px");
-    this.head.style.width = this.sheet.style.width = this.nameWidth + width + 76 + "px";
+    this.head.style.width = this.sheet.style.width = this.nameWidth + width + BEHIND + "px";
     this.sheet.setAttribute("aria-rowcount", String(this.list.shown.length));
     replace(this.axis, this.scale.ticks().map((k) => at(h("span", "tl-tick", k.text), k.x)),
-      this.scale.list.filter((s) => s.idle).map((s) => at(h("span", { class: "tl-gap", title: "Nothing happened for " + fmtDuration(s.t1 - s.t0) }, s.x1 - s.x0 > 30 ? short(s.t1 - s.t0) : "", breakMark()), s.x0, s.x1 - s.x0)));
+      this.scale.list.filter((s) => s.idle).map(({ t0, t1, x0, x1 }) => {
+        const title = "Nothing happened for " + fmtDuration(t1 - t0);
+        const text = x1 - x0 > 30 && fmtDuration(t1 - t0).split(" ").slice(0, 2).join(" ");
+        return at(h("span", { class: "tl-gap", title }, text, breakMark()), x0, x1 - x0);
+      }));
     return true;
   }
 
   grid() {
-    return h("div", { class: "tl-grid", "aria-hidden": "true" }, this.scale.list.filter((s) => s.idle).map((s) => at(h("span", "tl-idle"), s.x0, s.x1 - s.x0)), this.scale.ticks().map((k) => at(h("span", "tl-rule"), k.x)));
+    return h("div", { class: "tl-grid", "aria-hidden": "true" },
+      this.scale.list.filter((s) => s.idle).map((s) => at(h("span", "tl-idle"), s.x0, s.x1 - s.x0)),
+      this.scale.ticks().map((k) => at(h("span", "tl-rule"), k.x)));
   }
 
   /** @param {TimeRow} r @param {number} place among the rows that are kept */
   row(r, place) {
-    const sp = r.span;
-    const x0 = this.scale.x(r.t0), w = Math.max(3, this.scale.x(r.t1) - x0);
-    const crit = sp !== null && this.critical.has(sp.key), bad = sp?.status === "ERROR", open = sp?.open === true;
-    const shut = this.folded.has(r.id);
+    const sp = r.span, x0 = this.scale.x(r.t0), w = Math.max(3, this.scale.x(r.t1) - x0);
+    const crit = sp !== null && this.critical.has(sp.key), bad = sp?.status === "ERROR";
+    const shut = this.folded.has(r.id), name = sp ? sp.name : turnName(r.turn);
+    const took = fmtDuration(sp ? sp.duration_ms : r.t1 - r.t0);
     // A closed line tells of the errors that it hides.
-    const within = shut ? r.errors : 0;
-    const took = sp ? sp.duration_ms : r.t1 - r.t0;
-    const name = sp ? sp.name : turnName(r.turn);
-    const says = [sp ? classOf(sp.class).label + " " + name : name, fmtDuration(took), crit ? "on the critical path" : "", bad ? "error " + (sp.error || "") : "", within > 0 ? plural(within, "error") + " within" : "", open ? "no end recorded" : ""].filter(Boolean).join(", ");
-    const bar = at(h("span", { class: "tl-bar" + (sp ? "" : " tl-turn") + (crit ? " tl-crit" : "") + (w < 10 ? " tl-thin" : "") + (bad ? " tl-bad" : "") + (open ? " tl-open" : ""), title: says }, bad && w > 18 ? icon("error") : null), x0, w);
-    const label = at(h("span", "tl-took", bad && w <= 18 ? icon("error", "bad-text") : null, fmtDuration(took) + (open ? " · open" : ""), within > 0 && [icon("error", "bad-text"), plural(within, "error")]), x0 + w + 6);
-    const twist = r.size > 0 ? h("span", { class: "tl-twist" + (shut ? "" : " open"), "data-twist": "1" }, icon("chevron")) : h("span", "tl-twist");
+    const within = shut && r.errors > 0 && plural(r.errors, "error");
+    const says = [(sp ? classOf(sp.class).label + " " : "") + name, took,
+      crit && "on the critical path", bad && "error " + (sp.error || ""),
+      within && within + " within", sp?.open && "no end recorded"].filter(Boolean).join(", ");
+    const error = bad && icon("error", w > 18 ? "" : "bad-text");
+    const cls = ["tl-bar", !sp && "tl-turn", crit && "tl-crit", w < 10 && "tl-thin",
+      bad && "tl-bad",
+      sp?.open && "tl-open"].filter(Boolean).join(" ");
+    const bar = at(h("span", { class: cls, title: says }, w > 18 && error), x0, w);
+    const label = at(h("span", "tl-took", w <= 18 && error, took + (sp?.open ? " · open" : ""),
+      within && [icon("error", "bad-text"), within]), x0 + w + 6);
+    const twist = h("span", { class: r.size > 0 && !shut ? "tl-twist open" : "tl-twist",
+      data: r.size > 0 ? { twist: 1 } : {} }, r.size > 0 && icon("chevron"));
     twist.style.marginLeft = r.depth * 13 + "px";
-    const names = h("div", { class: "tl-name", role: "rowheader" }, twist,
-      sp ? h("span", "tl-kind", icon(classOf(sp.class).icon)) : null, h("span", "tl-text", name),
-      sp && sp.agent && sp.agent !== name && sp.class !== "user" && sp.agent !== r.parent?.span?.agent ? h("small", {}, sp.agent) : null, !sp && shut ? h("small", {}, plural(r.size, "span")) : null);
-    return h("div", { class: "tl-row " + (sp ? kindClass(sp.class) : "tl-turnrow"), role: "row", "aria-level": r.depth + 1, "aria-rowindex": place + 1, "aria-expanded": r.size > 0 ? String(!shut) : null, "aria-label": says, tabindex: r === this.list.current ? "0" : "-1", data: { row: r.id } }, names, h("div", { class: "tl-bars", role: "gridcell" }, bar, label));
+    const agent = sp && sp.class !== "user" && ![name, r.parent?.span?.agent].includes(sp.agent);
+    return h("div", { class: "tl-row " + (sp ? kindClass(sp.class) : "tl-turnrow"), role: "row",
+      "aria-level": r.depth + 1, "aria-rowindex": place + 1, "aria-label": says,
+      "aria-expanded": r.size > 0 ? String(!shut) : null,
+      tabindex: r === this.list.current ? "0" : "-1", data: { row: r.id } },
+      h("div", { class: "tl-name", role: "rowheader" }, twist,
+        sp && h("span", "tl-kind", icon(classOf(sp.class).icon)), h("span", "tl-text", name),
+        agent && sp.agent && h("small", {}, sp.agent),
+        !sp && shut && h("small", {}, plural(r.size, "span"))),
+      h("div", { class: "tl-bars", role: "gridcell" }, bar, label));
   }
 
   /** @param {Event} ev */
@@ -157,9 +183,15 @@ class TimelineView {
     const { list } = this, at = list.shown.indexOf(r), shut = this.folded.has(r.id);
     return {
       ArrowRight: () => r.size > 0 && (shut ? this.twist(r) : list.to(at + 1)),
-      ArrowLeft: () => (r.size > 0 && !shut ? this.twist(r) : r.parent && list.to(list.shown.indexOf(r.parent))),
-      Enter: () => this.activate(r), " ": () => this.twist(r),
-      "+": () => this.zoomTo(this.zoom * 1.5), "=": () => this.zoomTo(this.zoom * 1.5), "-": () => this.zoomTo(this.zoom / 1.5), f: () => this.zoomTo(1), "0": () => this.zoomTo(1),
+      ArrowLeft: () => (r.size > 0 && !shut ? this.twist(r) : r.parent
+        && list.to(list.shown.indexOf(r.parent))),
+      Enter: () => this.activate(r),
+      " ": () => this.twist(r),
+      "+": () => this.zoomTo(this.zoom * 1.5),
+      "=": () => this.zoomTo(this.zoom * 1.5),
+      "-": () => this.zoomTo(this.zoom / 1.5),
+      f: () => this.zoomTo(1),
+      "0": () => this.zoomTo(1),
     };
   }
 
@@ -173,43 +205,13 @@ class TimelineView {
   /** @param {number} z @param {number} [clientX] what stays where it is */
   zoomTo(z, clientX) {
     const left = this.scroll.getBoundingClientRect().left + this.nameWidth;
-    const dx = clientX === undefined ? (this.scroll.clientWidth - this.nameWidth) / 2 : clientX - left;
+    const dx = clientX === undefined ? (this.scroll.clientWidth - this.nameWidth) / 2
+      : clientX - left;
     const share = (this.scroll.scrollLeft + dx) / this.scale.width;
     this.zoom = Math.max(1, Math.min(400, z));
     this.list.draw();
     this.scroll.scrollLeft = share * this.scale.width - dx;
     this.list.paint();
-  }
-
-  /** brush zooms to what is dragged over on the axis. */
-  brush() {
-    const mark = h("span", { class: "tl-brush", hidden: true });
-    let from = NaN;
-    /** @param {PointerEvent} ev */
-    const x = (ev) => Math.max(0, Math.min(this.scale.width, ev.clientX - this.axis.getBoundingClientRect().left));
-    this.axis.addEventListener("pointerdown", (ev) => {
-      if (ev.button !== 0) return;
-      from = x(ev);
-      this.axis.setPointerCapture(ev.pointerId);
-      ev.preventDefault();
-    });
-    this.axis.addEventListener("pointermove", (ev) => {
-      if (Number.isNaN(from)) return;
-      mark.hidden = false;
-      if (!mark.isConnected) this.axis.append(mark);
-      at(mark, Math.min(from, x(ev)), Math.abs(x(ev) - from));
-    });
-    this.axis.addEventListener("pointerup", (ev) => {
-      const to = x(ev), a = Math.min(from, to), w = Math.abs(to - from);
-      from = NaN;
-      mark.remove();
-      if (!(w > 6)) return;
-      const share = a / this.scale.width;
-      this.zoom = Math.max(1, Math.min(400, this.zoom * ((this.scroll.clientWidth - this.nameWidth - 76) / w)));
-      this.list.draw();
-      this.scroll.scrollLeft = share * this.scale.width;
-      this.list.paint();
-    });
   }
 
   select() {
@@ -224,13 +226,13 @@ class TimelineView {
 
 /** parentsOf are the rows that a row lies within. @param {TimeRow} r */
 function parentsOf(r) {
-  /** @type {TimeRow[]} */
-  const out = [];
+  /** @type {TimeRow[]} */ const out = [];
   for (let p = r.parent; p; p = p.parent) out.push(p);
   return out;
 }
 
-/** at places an element along the time. @template {HTMLElement} T @param {T} el @param {number} x @param {number} [w] @returns {T} */
+/** at places an element along the time. @template {HTMLElement} T @param {T} el
+ * @param {number} x @param {number} [w] @returns {T} */
 function at(el, x, w) {
   el.style.left = x.toFixed(1) + "px";
   if (w !== undefined) el.style.width = w.toFixed(1) + "px";
@@ -239,48 +241,25 @@ function at(el, x, w) {
 
 /** breakMark is where an axis is broken. */
 function breakMark() {
-  return svg("svg", { class: "tl-break", width: 16, height: 12, viewBox: "0 0 16 12", "aria-hidden": "true" }, svg("path", { d: "M3.500 11.500 7.500.500M8.500 11.500 12.500.500" }));
-}
-
-/** short is a duration in its largest unit, for little room. @param {number} ms */
-function short(ms) {
-  const d = fmtDuration(ms).split(" ");
-  return d[0] + " " + d[1];
+  return svg("svg", { class: "tl-break", width: 16, height: 12, viewBox: "0 0 16 12",
+    "aria-hidden": "true" }, svg("path", { d: "M3.500 11.500 7.500.500M8.500 11.500 12.500.500" }));
 }
 
 /** @type {ViewSpec} */
-const timelineView = { id: "timeline", title: "Timeline", mount: (root, app) => new TimelineView(root, app) };
+const timelineView = { id: "timeline", title: "Timeline", mount: (root, app) =>
+  new TimelineView(root, app) };
 
 // A time axis on which waiting takes little room, and the tree of spans beside it.
-
-/**
- * @typedef {{t0: number, t1: number, idle: boolean, x0: number, x1: number}} Stretch
- *
- * @typedef {object} TimeRow a span, or a turn
- * @property {string} id
- * @property {Span|null} span
- * @property {number} turn
- * @property {number} depth
- * @property {TimeRow|null} parent
- * @property {number} size how many rows are within it
- * @property {number} errors how many of those failed
- * @property {number} t0
- * @property {number} t1
- */
 
 /** An idle time is shown broken when it is longer than this share of the work of a turn. */
 const IDLE_SHARE = 0.5;
 const IDLE_PX = 46;
 
-/**
- * stretches cuts the time of a session into work and idle times. Work is what a model, a tool or
- * a check did, and each begin and end of anything else: a request to a human is open for days in
- * which nothing happens.
- * @param {Span[]} spans @returns {Stretch[]}
- */
+/** stretches cuts the time of a session into work and idle times. Work is what a model, a tool
+ * or a check did, and each begin and end of anything else: a request to a human is open for
+ * days in which nothing happens. @param {Span[]} spans @returns {Stretch[]} */
 function stretches(spans) {
-  /** @type {[number, number][]} */
-  const busy = [];
+  /** @type {[number, number][]} */ const busy = [];
   for (const s of spans) {
     const a = millis(s.start), b = Math.max(a, millis(s.end));
     if (Number.isNaN(a) || Number.isNaN(b)) continue;
@@ -288,8 +267,7 @@ function stretches(spans) {
     else busy.push([a, a], [b, b]);
   }
   busy.sort((x, y) => x[0] - y[0]);
-  /** @type {[number, number][]} */
-  const merged = [];
+  /** @type {[number, number][]} */ const merged = [];
   for (const [a, b] of busy) {
     const last = merged[merged.length - 1];
     if (last && a <= last[1]) last[1] = Math.max(last[1], b);
@@ -299,13 +277,13 @@ function stretches(spans) {
   // What counts as long is measured by the work of a turn.
   const work = merged.reduce((n, m) => n + m[1] - m[0], 0);
   const least = Math.max(1000, (work / new Set(spans.map((x) => x.turn)).size) * IDLE_SHARE);
-  /** @type {Stretch[]} */
-  const out = [];
+  /** @type {Stretch[]} */ const out = [];
   let from = merged[0][0];
   for (let i = 1; i < merged.length; i++) {
     const a = merged[i - 1][1], b = merged[i][0];
     if (b - a < least) continue;
-    out.push({ t0: from, t1: a, idle: false, x0: 0, x1: 0 }, { t0: a, t1: b, idle: true, x0: 0, x1: 0 });
+    out.push({ t0: from, t1: a, idle: false, x0: 0, x1: 0 },
+      { t0: a, t1: b, idle: true, x0: 0, x1: 0 });
     from = b;
   }
   const end = merged[merged.length - 1][1];
@@ -351,56 +329,51 @@ class Timescale {
     return s.x0 + (Math.max(0, Math.min(1, (t - s.t0) / (s.t1 - s.t0 || 1)))) * (s.x1 - s.x0);
   }
 
-  /** ticks are round times within the work, far enough from each other. @returns {{x: number, text: string}[]} */
+  /** ticks are round times within the work, far enough from each other. Of two that would be
+   * drawn over each other the one with the day's time stays. */
   ticks() {
-    /** @type {{x: number, text: string}[]} */
-    const out = [];
-    const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5];
+    /** @type {{x: number, text: string, day: boolean}[]} */ const out = [];
+    const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5,
+      18e5, 36e5, 72e5, 216e5, 864e5];
     for (const s of this.list) {
       if (s.idle) continue;
-      const px = (s.x1 - s.x0) / (s.t1 - s.t0);
-      const step = steps.find((n) => n * px >= 84) || 864e5;
-      for (let t = 0, last = -Infinity; t <= s.t1 - s.t0; t += step) {
-        const x = s.x0 + t * px;
-        if (t > 0 && s.x1 - x < 40) break;
-        if (x - last < 60) continue;
-        last = x;
-        out.push({ x, text: t === 0 ? fmtClock(new Date(s.t0).toISOString()) : "+" + fmtDuration(t) });
+      const px = (s.x1 - s.x0) / (s.t1 - s.t0), step = steps.find((n) => n * px >= 84) || 864e5;
+      for (let t = 0; t <= s.t1 - s.t0 && (t === 0 || s.x1 - s.x0 - t * px >= 40); t += step) {
+        const x = s.x0 + t * px, day = t === 0;
+        if (day && out.length > 0 && !sure(out.at(-1)).day && x - sure(out.at(-1))
+          .x <= 62) out.pop();
+        if (out.length > 0 && x - sure(out.at(-1)).x <= 62) continue;
+        const text = day ? fmtClock(new Date(s.t0).toISOString()) : "+" + fmtDuration(t);
+        out.push({ x, text, day });
       }
     }
-    // Of two that would be drawn over each other the one with the day's time stays.
-    /** @type {{x: number, text: string}[]} */
-    const clear = [];
-    for (const k of out) {
-      const last = clear[clear.length - 1];
-      if (!last || k.x - last.x > 62) clear.push(k);
-      else if (last.text.startsWith("+") && !k.text.startsWith("+") && (clear.length < 2 || k.x - clear[clear.length - 2].x > 62)) clear[clear.length - 1] = k;
-    }
-    return clear;
+    return out;
   }
 }
 
-/** timeRows is the tree of spans with a line for each turn. @param {Session} s @returns {TimeRow[]} */
+/** timeRows is the tree of spans with a line for each turn. @param {Session} s
+ * @returns {TimeRow[]} */
 function timeRows(s) {
   const known = new Set(s.spans.map((x) => x.key));
-  /** @param {Span} sp */
-  const inner = (sp) => sp.parent !== undefined && known.has(sp.parent);
+  /** @param {Span} sp */ const inner = (sp) => sp.parent !== undefined && known.has(sp.parent);
   const kids = groupBy(s.spans.filter(inner), (sp) => sp.parent);
-  /** @type {TimeRow[]} */
-  const out = [];
+  /** @type {TimeRow[]} */ const out = [];
   /** add appends a row, and what is in it. @param {TimeRow} row @param {Span[]} within */
   const add = (row, within) => {
     const at = out.push(row);
     for (const sp of within) {
       const t0 = millis(sp.start);
-      add({ id: sp.key, span: sp, turn: sp.turn, depth: row.depth + 1, parent: row, size: 0, errors: 0, t0, t1: Math.max(t0, millis(sp.end) || t0) }, kids.get(sp.key) || []);
+      add({ id: sp.key, span: sp, turn: sp.turn, depth: row.depth + 1, parent: row, size: 0,
+        errors: 0, t0, t1: Math.max(t0, millis(sp.end) || t0) }, kids.get(sp.key) || []);
     }
     row.size = out.length - at;
     row.errors = out.slice(at).filter((r) => r.span?.status === "ERROR").length;
   };
-  for (const [turn, within] of [...groupBy(s.spans.filter((sp) => !inner(sp)), (sp) => sp.turn)].sort((a, b) => a[0] - b[0])) {
+  for (const [turn, within] of [...groupBy(s.spans.filter((sp) => !inner(sp)),
+      (sp) => sp.turn)].sort((a, b) => a[0] - b[0])) {
     /** @type {TimeRow} */
-    const row = { id: "turn " + turn, span: null, turn, depth: 0, parent: null, size: 0, errors: 0, t0: Infinity, t1: -Infinity };
+    const row = { id: "turn " + turn, span: null, turn, depth: 0, parent: null, size: 0, errors: 0,
+      t0: Infinity, t1: -Infinity };
     const at = out.length + 1;
     add(row, within);
     for (const r of out.slice(at)) {

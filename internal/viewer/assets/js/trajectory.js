@@ -1,27 +1,24 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
-// @ts-check
 
 // Trajectory: every recorded step in its order, as a conversation, with full payloads.
 
-/** @typedef {{id: string, row: Row, gist: Gist, index: number, turn: number, cls: string}} Item */
+/** The groups that are filtered by. @type {Record<string, [label: string, icon: IconName]>} */
+const GROUPS = {
+  message: ["Messages", "message"],
+  model: ["Model", "model"],
+  tool: ["Tools", "tool"],
+  human: ["People", "hitl"],
+  check: ["Checks", "shield"],
+  flow: ["Flow", "other"],
+};
 
-const GROUPS = /** @type {Record<string, {label: string, icon: IconName}>} */ ({
-  message: { label: "Messages", icon: "message" },
-  model: { label: "Model", icon: "model" },
-  tool: { label: "Tools", icon: "tool" },
-  human: { label: "People", icon: "hitl" },
-  check: { label: "Checks", icon: "shield" },
-  flow: { label: "Flow", icon: "other" },
-});
-
-/** groupOf puts an event type into one of the groups that are filtered by. @param {string} type */
+/** groupOf puts an event type into one of the groups. @param {string} type */
 function groupOf(type) {
   if (type === "USER_MESSAGE_RECEIVED" || type === "AGENT_RESPONSE") return "message";
-  if (type.startsWith("LLM_")) return "model";
-  if (type.startsWith("HITL_")) return "human";
-  if (type.startsWith("TOOL_")) return "tool";
-  return type === "WORLD_CHANGE_CHECK" ? "check" : "flow";
+  if (type === "WORLD_CHANGE_CHECK") return "check";
+  const begin = type.split("_")[0];
+  return { LLM: "model", HITL: "human", TOOL: "tool" }[begin] || "flow";
 }
 
 class TrajectoryView {
@@ -30,37 +27,42 @@ class TrajectoryView {
     this.root = root;
     this.app = app;
     this.want = { groups: /** @type {string[]} */ ([]), agent: "", errors: false, q: "" };
-    /** @type {WeakMap<Row, string>} */
-    this.texts = new WeakMap();
-    /** @param {Partial<typeof this.want>} change */
-    const filter = (change) => {
+    /** @type {WeakMap<Row, string>} */ this.texts = new WeakMap();
+    /** @param {Partial<typeof this.want>} change */ const filter = (change) => {
       Object.assign(this.want, change);
       this.list.update();
     };
     this.search = searchBox({ "aria-label": "Search in all payloads" }, 150, () => this.find());
     this.agents = selectBox("Agent", [], (agent) => filter({ agent }));
-    const kinds = Object.entries(GROUPS).map(([g, info]) => filterChip(info.icon, info.label, "", (on) => filter({ groups: toggled(this.want.groups, g, on) })));
+    const kinds = Object.entries(GROUPS).map(([g, [label, ic]]) => filterChip(ic, label, "",
+      (on) => filter({ groups: toggled(this.want.groups, g, on) })));
     const errors = filterChip("error", "Errors only", "bad", (on) => filter({ errors: on }));
     this.count = h("span", { class: "muted", role: "status" });
-    const head = h("div", "toolbar", this.search.box, this.agents, h("div", { class: "chips", role: "group", "aria-label": "Filter by kind of step" }, kinds), errors, this.count);
+    const group = { class: "chips", role: "group", "aria-label": "Filter by kind of step" };
+    const head = h("div", "toolbar", this.search.box, this.agents, h("div", group, kinds), errors,
+      this.count);
     const steps = h("div", "steps");
     replace(root, head, steps);
-    /** @type {StepList<Item>} */
-    this.list = new StepList(app, {
+    /** @type {StepList<Item>} */ this.list = new StepList(app, {
       scroll: root, head, root: steps,
       keeps: (it) => this.keeps(it),
-      make: (it) => stepCard(app, it, millis(this.list.session?.start), this.want.q ? snippet(this.text(it), this.want.q) : null),
-      above: (it, before) => it.turn !== before?.turn && h("h2", "turn", turnName(it.turn), h("span", "muted", timeEl(it.row.timestamp))),
-      holds: (it, ref) => (ref.type === "row" ? ref.key === it.id : ref.type === "span" && ref.key === it.row.span),
+      make: (it) => stepCard(app, it, millis(this.list.session?.start),
+        this.want.q && snippet(this.text(it), this.want.q)),
+      above: (it, before) => it.turn !== before?.turn
+        && h("h2", "turn", turnName(it.turn), h("span", "muted", timeEl(it.row.timestamp))),
+      holds: (it, ref) => ref.key === { row: it.id, span: it.row.span }[String(ref.type)],
       mark: (el, on) => void el.classList.toggle("selected", on),
       frame: () => this.frame(),
-      none: () => (this.list.lines.length === 0 ? empty("info", "No rows", "The record of this session is empty.") : empty("search", "No row matches", "Take a filter away, or search for less.")),
+      none: () => (this.list.lines.length === 0
+        ? empty("info", "No rows", "The record of this session is empty.")
+        : empty("search", "No row matches", "Take a filter away, or search for less.")),
     });
   }
 
   /** find searches all payloads, when they are there. */
   async find() {
-    const s = this.list.session, q = this.search.input.value.trim().toLowerCase();
+    const s = this.list.session, sought = () => this.search.input.value.trim().toLowerCase();
+    const q = sought();
     try {
       if (q && s?.gists.some((g) => !g.loaded)) {
         this.count.textContent = "Reading all payloads…";
@@ -70,7 +72,7 @@ class TrajectoryView {
       this.count.textContent = "The payloads could not be read: " + said(err);
       return;
     }
-    if (s !== this.list.session || q !== this.search.input.value.trim().toLowerCase()) return;
+    if (s !== this.list.session || q !== sought()) return;
     this.want.q = q;
     this.list.update();
   }
@@ -79,7 +81,8 @@ class TrajectoryView {
   text({ row, gist }) {
     let t = this.texts.get(row);
     if (t === undefined) {
-      t = [row.event_type, row.agent, row.error_message || "", pretty(row.content), JSON.stringify(row.content_parts || ""), JSON.stringify(row.attributes || "")].join("\n");
+      t = [row.event_type, row.agent, row.error_message || "", pretty(row.content),
+        JSON.stringify([row.content_parts, row.attributes])].join("\n");
       if (gist.loaded) this.texts.set(row, t);
     }
     return t;
@@ -88,23 +91,28 @@ class TrajectoryView {
   /** keeps says whether a row passes the filters. @param {Item} it */
   keeps(it) {
     const { row } = it, { groups, agent, errors, q } = this.want;
-    return (groups.length === 0 || groups.includes(groupOf(row.event_type))) && (!agent || row.agent === agent) && (!errors || row.status === "ERROR" || !!row.error_message) && (!q || this.text(it).toLowerCase().includes(q));
+    if (groups.length > 0 && !groups.includes(groupOf(row.event_type))) return false;
+    if (errors && row.status !== "ERROR" && !row.error_message) return false;
+    return (!agent || row.agent === agent) && (!q || this.text(it).toLowerCase().includes(q));
   }
 
   frame() {
-    const all = plural(this.list.lines.length, "row"), n = this.list.shown.length;
-    this.count.textContent = n === this.list.lines.length ? all : fmtInt(n) + " of " + all;
+    const { lines, shown } = this.list, all = plural(lines.length, "row");
+    const some = shown.length < lines.length;
+    this.count.textContent = some ? fmtInt(shown.length) + " of " + all : all;
     return true;
   }
 
   /** @param {Session} s */
   show(s) {
     if (!this.list.has(s)) this.want.agent = "";
-    replace(this.agents, options([["", "Every agent"], ...[...new Set(s.rows.map((r) => r.agent))].sort().map((a) => /** @type {[string, string]} */ ([a, a || "(none)"]))]));
+    const agents = [...new Set(s.rows.map((r) => r.agent))].sort();
+    replace(this.agents, options([["", "Every agent"],
+      ...agents.map((a) => /** @type {[string, string]} */ ([a, a || "(none)"]))]));
     this.agents.value = this.want.agent;
     this.list.show(s, s.rows.map((row, index) => {
-      const span = this.app.span(row.span);
-      return { id: String(index), row, gist: s.gists[index], index, turn: span ? span.turn : 0, cls: span ? span.class : "other" };
+      const { turn, class: cls } = this.app.span(row.span) || { turn: 0, class: "other" };
+      return { id: String(index), row, gist: s.gists[index], index, turn, cls };
     }));
     if (this.want.q) this.find();
   }
@@ -119,58 +127,61 @@ class TrajectoryView {
 }
 
 /** @type {ViewSpec} */
-const trajectoryView = { id: "trajectory", title: "Trajectory", mount: (root, app) => new TrajectoryView(root, app) };
+const trajectoryView = {
+  id: "trajectory", title: "Trajectory", mount: (root, app) => new TrajectoryView(root, app),
+};
 
-/** promptOf gives the messages of a request, however they were written. @param {any} content @returns {{role: string, content: any}[]} */
-function promptOf(content) {
-  const p = content.prompt;
-  if (Array.isArray(p)) return p.map((m) => (m && typeof m === "object" ? { role: String(m.role || ""), content: m.content } : { role: "", content: m }));
-  return p ? [{ role: "", content: p }] : [];
+/** promptOf gives the messages of a request, however they were written. @param {any} p
+ * @returns {{role: string, content: any}[]} */
+function promptOf(p) {
+  if (!p) return [];
+  return [p].flat().map((m) => {
+    const message = Array.isArray(p) && isRecord(m);
+    return message ? { role: String(m.role || ""), content: m.content } : { role: "", content: m };
+  });
 }
 
-/** snippet is where a text was found, with the find marked. @param {string} text @param {string} q */
+/** snippet is where a text was found, with the find marked. @param {string} text
+ * @param {string} q */
 function snippet(text, q) {
-  const at = text.toLowerCase().indexOf(q);
-  if (at < 0) return null;
-  const from = Math.max(0, at - 60);
-  return h("p", "snippet", (from > 0 ? "…" : "") + text.slice(from, at), h("mark", {}, text.slice(at, at + q.length)), text.slice(at + q.length, at + q.length + 80) + "…");
+  const at = text.toLowerCase().indexOf(q), end = at + q.length, from = Math.max(0, at - 60);
+  return at >= 0 && h("p", "snippet", (from > 0 ? "…" : "") + text.slice(from, at),
+    h("mark", {}, text.slice(at, end)), text.slice(end, end + 80) + "…");
 }
 
-/** fold is closed; what is in it is made when it is opened. @param {string} title @param {() => Child} make */
+/** fold is closed; what is in it is made when it is opened. @param {string} title
+ * @param {() => Child} make */
 function fold(title, make) {
-  const body = h("div", "fold-body");
-  const d = details("fold", title, body);
+  const body = h("div", "fold-body"), d = details("fold", title, body);
   d.addEventListener("toggle", () => append(body, make()), { once: true });
   return d;
 }
 
 /** @param {App} app @param {Item} it @param {number} start @param {Child} found */
 function stepCard(app, it, start, found) {
-  const { row, gist, index } = it;
-  const name = h("button", { class: "step-name", data: { row: it.id }, onclick: () => app.select(refTo("row", index)) }, eventName(row.event_type));
+  const { row, gist, index } = it, error = row.status === "ERROR", took = tookOf(row);
+  const name = h("button", { class: "step-name", data: { row: it.id },
+    onclick: () => app.select(refTo("row", index)) }, eventName(row.event_type));
   const holder = h("div", "step-body");
-  const took = tookOf(row);
-  const error = row.status === "ERROR";
-  const off = millis(row.timestamp) - start;
-  const card = h(
-    "article",
-    { class: "step " + kindClass(it.cls) + (error ? " error" : ""), "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
+  const card = h("article", { class: "step " + kindClass(it.cls) + (error ? " error" : ""),
+    "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
     h("header", {},
       h("span", "step-icon", icon(classOf(it.cls).icon)),
       name,
       error && badge("Error", "bad", "error"),
       row.is_truncated && badge("cut", "warn", "warning"),
-      h("span", "step-meta", row.agent && h("span", "step-agent", row.agent), took && h("span", {}, took), h("span", { title: fmtTime(row.timestamp, true) + " " + zone() }, "+" + fmtDuration(off)), h("span", "step-no", "#" + (index + 1))),
-    ),
+      h("span", "step-meta", row.agent && h("span", "step-agent", row.agent),
+        took && h("span", {}, took),
+        h("span", { title: fmtTime(row.timestamp, true) + " " + zone() },
+          "+" + fmtDuration(millis(row.timestamp) - start)),
+        h("span", "step-no", "#" + (index + 1)))),
     row.error_message && errorBox(row.error_message, 800),
     found,
-    holder,
-  );
+    holder);
   const say = () => {
-    const body = stepBody(app, row, gist).filter(Boolean);
+    const body = stepBody(app, row, gist).filter(Boolean), subject = stepSubject(row);
     card.classList.toggle("thin", body.length === 0 && !row.error_message);
-    const subject = stepSubject(row);
-    if (subject) name.after(subject);
+    if (subject) name.after(h("code", "subject", subject));
     replace(holder, body, fold("Full payload", () => payloads(row, 2)));
   };
   if (gist.loaded) say();
@@ -178,113 +189,140 @@ function stepCard(app, it, start, found) {
   return card;
 }
 
-/** stepSubject is what a step is about: the tool or the model. @param {Row} row */
+/** stepSubject is what a step is about: the tool or the model. @param {Row} row @returns {any} */
 function stepSubject(row) {
-  const c = row.content;
-  const a = row.attributes || {};
-  if (row.event_type.startsWith("HITL_")) {
-    const call = c && c.args && c.args.originalFunctionCall;
-    return call && call.name && h("code", "subject", call.name);
-  }
-  if (c && typeof c === "object" && typeof c.tool === "string") return h("code", "subject", c.tool);
-  const model = a.model || a.model_version;
-  return typeof model === "string" && h("code", "subject", model);
+  const c = row.content, a = row.attributes || {};
+  if (row.event_type.startsWith("HITL_")) return c?.args?.originalFunctionCall?.name;
+  return [c?.tool, a.model || a.model_version].find((x) => typeof x === "string");
 }
 
 /** unquoted takes the frame off an answer that is one text. @param {any} v */
 function unquoted(v) {
   const s = pretty(v);
-  const m = /^text: '([\s\S]*)'$/.exec(s);
-  return m ? m[1] : s;
+  return /^text: '([\s\S]*)'$/.exec(s)?.[1] ?? s;
 }
 
-/** onlyResponses matches what a row has as the text of a message that only brings answers to calls. */
+/** onlyResponses matches what a row has as the text of a message that only brings answers to
+ * calls. */
 const onlyResponses = /^Function response: [\w.:-]+(?: \| Function response: [\w.:-]+)*$/;
 
-/** stepBody is what a step says, by its event type. @param {App} app @param {Row} row @param {Gist} gist @returns {Child[]} */
+/** shownAs shows a value: a text as it is, all else as a tree, and nothing where it is empty.
+ * @param {any} v @param {number} open how many levels are open @param {string} [title]
+ * @returns {Child} */
+function shownAs(v, open, title) {
+  if (isNothing(v)) return null;
+  return [title && h("h3", {}, title), typeof v === "string" ? longText(v) : jsonTree(v, open)];
+}
+
+/** stepBody is what a step says, by its event type. @param {App} app @param {Row} row
+ * @param {Gist} gist @returns {Child[]} */
 function stepBody(app, row, gist) {
-  const c = row.content;
-  const a = row.attributes || {};
-  const adk = a.adk || {};
+  const c = row.content ?? "", a = row.attributes || {}, adk = a.adk || {};
   switch (row.event_type) {
     case "USER_MESSAGE_RECEIVED": {
-      const t = c && c.text_summary;
-      return [t && !onlyResponses.test(pretty(t)) ? h("div", "bubble", longText(pretty(t), 2000)) : h("p", "muted", "A message without text: it answers a request.")];
+      const t = pretty(c.text_summary || "");
+      return [t && !onlyResponses.test(t) ? h("div", "bubble", longText(t, 2000))
+        : h("p", "muted", "A message without text: it answers a request.")];
     }
-    case "AGENT_STARTING":
-      return [typeof c === "string" && c !== "" && fold(gist.again ? "Instruction, as before" : "Instruction", () => longText(c, 4000))];
+    case "AGENT_STARTING": {
+      const title = gist.again ? "Instruction, as before" : "Instruction";
+      return [typeof c === "string" && c !== "" && fold(title, () => longText(c, 4000))];
+    }
     case "LLM_REQUEST":
-      return c ? requestBody(c, a, gist) : [];
+      return requestBody(c, a, gist);
     case "LLM_RESPONSE": {
       const calls = Array.isArray(a.function_calls) ? a.function_calls : [];
-      const said = c ? unquoted(c.response || "") : "";
-      const u = (c && c.usage) || {};
+      const text = unquoted(c.response || ""), u = c.usage || {};
+      const end = a.finish_reason ? ", finish reason " + a.finish_reason : "";
       return [
-        said && !(calls.length > 0 && said.startsWith("call: ")) && h("div", "bubble agent", longText(said, 3000)),
-        calls.map((/** @type {any} */ f) => h("div", "call", h("div", "call-head", icon("arrow"), "calls ", h("code", {}, String(f.name))), f.args && Object.keys(f.args).length > 0 && jsonTree(f.args, 2))),
-        u.total ? h("p", "muted", tokensOf(u, " tokens") + (a.finish_reason ? ", finish reason " + String(a.finish_reason) : "")) : null,
+        text && !(calls.length > 0 && text.startsWith("call: "))
+          && h("div", "bubble agent", longText(text, 3000)),
+        calls.map((/** @type {any} */ f) => h("div", "call",
+          h("div", "call-head", icon("arrow"), "calls ", h("code", {}, String(f.name))),
+          shownAs(f.args, 2))),
+        u.total > 0 && h("p", "muted", tokensOf(u, " tokens") + end),
       ];
     }
     case "TOOL_STARTING":
     case "TOOL_ERROR":
-      return [c && c.args && Object.keys(c.args).length > 0 && [h("h3", {}, "Input"), jsonTree(c.args, 2)]];
+      return [shownAs(c.args, 2, "Input")];
     case "TOOL_COMPLETED":
-      return [c && c.result !== undefined && [h("h3", {}, "Output"), typeof c.result === "string" ? longText(c.result) : jsonTree(c.result, 2)]];
-    case "AGENT_RESPONSE":
-      return [h("div", "bubble agent", longText(typeof a.response_text === "string" ? a.response_text : unquoted((c && (c.response || c)) || ""), 3000))];
+      return [c.result !== undefined && [h("h3", {}, "Output"),
+        typeof c.result === "string" ? longText(c.result) : jsonTree(c.result, 2)]];
+    case "AGENT_RESPONSE": {
+      const text = typeof a.response_text === "string" ? a.response_text
+        : unquoted(c.response || c);
+      return [h("div", "bubble agent", longText(text, 3000))];
+    }
     case "AGENT_TRANSFER":
-      return [c && h("p", {}, h("strong", {}, String(c.from_agent)), " ", icon("arrow"), " ", h("strong", {}, String(c.to_agent)))];
+      return [c && h("p", {}, h("strong", {}, String(c.from_agent)), " ", icon("arrow"), " ",
+        h("strong", {}, String(c.to_agent)))];
     case "STATE_DELTA":
       return [a.state_delta && jsonTree(a.state_delta, 1)];
     case "ENTITIES_DECLARED":
     case "ENTITIES_FOUND":
       return [a.entities && jsonTree(a.entities, 1)];
     case "WORLD_CHANGE_CHECK":
-      return checkBody(app, c || {}, adk);
+      return checkBody(app, row, c || {}, adk);
     case "HITL_CONFIRMATION_REQUEST": {
-      const call = c && c.args && c.args.originalFunctionCall;
-      const conf = (c && c.args && c.args.toolConfirmation) || {};
-      return [call && call.args && [h("h3", {}, "Asks to run"), jsonTree(call.args, 2)], conf.hint && h("p", "muted", String(conf.hint)), approvalLink(app, adk)];
+      const { originalFunctionCall: call, toolConfirmation: asked } = c.args || {};
+      return [shownAs(call?.args, 2, "Asks to run"),
+        asked?.hint && h("p", "muted", String(asked.hint)), approvalLink(app, adk)];
     }
-    case "HITL_CONFIRMATION_REQUEST_COMPLETED":
+    case "HITL_CONFIRMATION_REQUEST_COMPLETED": {
+      const why = adk.reason ? ": " + words(adk.reason) : "";
       return [
-        h("p", {}, answerMark(adk.confirmed), adk.approver && " by " + adk.approver, adk.accepted === false && h("span", "warn-text", " · not taken" + (adk.reason ? ": " + words(adk.reason) : "")), adk.waited_ms !== undefined && h("span", "muted", " · waited " + fmtDuration(adk.waited_ms))),
+        h("p", {}, answerMark(adk.confirmed), adk.approver && " by " + adk.approver,
+          adk.accepted === false && h("span", "warn-text", " · not taken" + why),
+          adk.waited_ms !== undefined
+            && h("span", "muted", " · waited " + fmtDuration(adk.waited_ms))),
         approvalLink(app, adk),
       ];
+    }
     default:
-      return [c !== null && c !== undefined && c !== "" && (typeof c === "string" ? longText(c) : jsonTree(c, 1))];
+      return [c !== "" && (typeof c === "string" ? longText(c) : jsonTree(c, 1))];
   }
 }
 
-/** requestBody shows what is new in a request, and folds what the model was told before. @param {any} c @param {any} a @param {Gist} gist @returns {Child[]} */
+/** requestBody shows what is new in a request, and folds what the model was told before.
+ * @param {any} c @param {any} a @param {Gist} gist @returns {Child[]} */
 function requestBody(c, a, gist) {
-  const messages = promptOf(c);
-  const known = Math.min(gist.before || 0, messages.length);
+  const messages = promptOf(c.prompt), known = Math.min(gist.before || 0, messages.length);
   /** @param {{role: string, content: any}} m */
-  const bubble = (m) => h("div", "msg", h("span", "role", m.role || "message"), typeof m.content === "string" ? longText(m.content, 1200) : jsonTree(m.content, 1));
+  const bubble = (m) => h("div", "msg", h("span", "role", m.role || "message"),
+    typeof m.content === "string" ? longText(m.content, 1200) : jsonTree(m.content, 1));
+  /** @type {any[]} */ const tools = Array.isArray(a.tools) ? a.tools : [];
+  const names = clip(tools.map((t) => t?.name || t).join(", "), 100);
   return [
-    c.system_prompt && fold(gist.again ? "System prompt, as before" : "System prompt", () => longText(pretty(c.system_prompt), 6000)),
-    known > 0 && fold(plural(known, "message") + " as in the request before", () => messages.slice(0, known).map(bubble)),
+    c.system_prompt && fold("System prompt" + (gist.again ? ", as before" : ""),
+      () => longText(pretty(c.system_prompt), 6000)),
+    known > 0 && fold(plural(known, "message") + " as in the request before",
+      () => messages.slice(0, known).map(bubble)),
     messages.slice(known).map(bubble),
-    Array.isArray(a.tools) && a.tools.length > 0 && fold(plural(a.tools.length, "tool") + " offered: " + clip(a.tools.map((/** @type {any} */ t) => (t && t.name) || t).join(", "), 100), () => jsonTree(a.tools, 1)),
+    tools.length > 0 && fold(plural(tools.length, "tool") + " offered: " + names,
+      () => jsonTree(tools, 1)),
   ];
 }
 
-/** @param {App} app @param {any} report @param {any} adk @returns {Child[]} */
-function checkBody(app, report, adk) {
-  const alerts = Array.isArray(report.alerts) ? report.alerts : [];
-  const failures = Array.isArray(report.failures) ? report.failures : [];
+/** @param {App} app @param {Row} row @param {any} report @param {any} adk @returns {Child[]} */
+function checkBody(app, row, report, adk) {
+  const { stale_entities: stale, total_entities: total } = report;
+  const checks = (app.session?.approvals || []).flatMap((a) => a.checks);
+  const check = checks.find((c) => c.span === row.span);
   return [
-    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", wordOf("stage", adk.stage).name, h("span", "muted", " · " + (report.stale_entities || 0) + " of " + (report.total_entities || 0) + " changed")),
-    alerts.length > 0 && alertList(alerts),
-    failures.length > 0 && failureList(/** @type {any} */ ({ failures, findings: failures.map((f) => ({ effect: "fail", type: f.entity_type, value: f.entity, reason: f.reason, text: [f.entity_type, f.entity].filter(Boolean).concat(words(f.reason)).join(" ") })) })),
+    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ",
+      wordOf("stage", adk.stage).name,
+      h("span", "muted", " · " + (stale || 0) + " of " + (total || 0) + " changed")),
+    check ? [check.alerts.length > 0 && alertList(check.alerts), failureList(check)]
+      : shownAs(report.failures, 2, "What failed"),
     approvalLink(app, adk),
   ];
 }
 
 /** @param {App} app @param {any} adk */
 function approvalLink(app, adk) {
-  const list = app.session ? app.session.approvals : [];
-  const i = list.findIndex((x) => (adk.approval_id && x.id === adk.approval_id) || (adk.confirmation_id && x.confirmation_id === adk.confirmation_id));
-  return i >= 0 && smallButton([icon("hitl"), "Open the approval"], () => app.go("approvals", refTo("approval", i)));
+  const i = (app.session?.approvals || []).findIndex((x) => (x.id && x.id === adk.approval_id)
+    || (x.confirmation_id && x.confirmation_id === adk.confirmation_id));
+  return i >= 0 && smallButton([icon("hitl"), "Open the approval"],
+    () => app.go("approvals", refTo("approval", i)));
 }
