@@ -117,7 +117,7 @@ func TestDecide(t *testing.T) {
 			g.starts()
 			g.move(safety.StateExecuting, safety.StateExecuted, safety.Transition{Actor: "run"})
 			row(g.t, g.j, g.a, record.ToolCompleted, `"x":1`)
-		}, 0, exitOK, []string{"sent: to the agent", "answered: eva said yes", "checked: Checked when it was answered: nothing has changed.", "ended: deploy ran", "executed: "}, "blocked"},
+		}, 0, exitOK, []string{"sent: to the agent", "answered: eva said yes", "checked: Checked when it was answered: nothing has changed since the agent looked.", "ended: deploy ran", "executed: "}, "blocked"},
 		"failed": {"approve e43c --yes", nil, func(g gate) {
 			g.starts()
 			g.move(safety.StateExecuting, safety.StateFailed, safety.Transition{Actor: "run"})

@@ -228,7 +228,7 @@ func (k *Check) progress() Progress {
 	when := cmp.Or(map[string]string{"answer": "Checked when it was answered", stageExecution: "Checked right before the call", stageAsking: "Checked before anybody was asked"}[k.Stage], "Checked on demand")
 	switch p.Status {
 	case StatusSafe:
-		p.Text = when + ": nothing has changed."
+		p.Text = when + ": nothing has changed since the agent looked."
 	case StatusDrift:
 		p.Text = sentence(when + ": the world has changed" + inBrackets(k.phrases("block")))
 	default:
@@ -292,7 +292,7 @@ func (q *request) mayApprove() string {
 	case !q.guarded:
 		return "Whoever answers the agent: no gate looks at the answer."
 	case q.Approvers > 1 && q.Requester != nil:
-		return fmt.Sprintf("%d different people, each logged in. The request is for %s.", q.Approvers, q.Requester.Name)
+		return fmt.Sprintf("%d different people, each logged in. The request is for %s, who may be one of them only if the configuration allows that.", q.Approvers, q.Requester.Name)
 	case q.Requester != nil && q.Requester.Authenticated:
 		return fmt.Sprintf("One person who is logged in. The request is for %s, who may approve only if the configuration allows that.", q.Requester.Name)
 	}

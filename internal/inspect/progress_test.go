@@ -24,21 +24,21 @@ func TestProgress(t *testing.T) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed since the agent looked.", "checked safe: Checked right before the call: nothing has changed since the agent looked.",
 			"started in_doubt: buy was started.", "ended executed: buy ran without an error.",
 		}},
 		"running": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed since the agent looked.", "checked safe: Checked right before the call: nothing has changed since the agent looked.",
 			"started in_doubt: buy was started; its end is not on record yet.",
 		}},
 		"failed": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolError, failed("no money")).over("r2")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed since the agent looked.", "checked safe: Checked right before the call: nothing has changed since the agent looked.",
 			"started in_doubt: buy was started.", "ended failed: buy returned an error: no money.",
 		}},
 		"blocked": {func(s *script) {
@@ -71,7 +71,7 @@ func TestProgress(t *testing.T) {
 			s.answers("r3", m{"confirmed": false, "accepted": false, "reason": "happened", "because": "the shop has the order"}).over("r3")
 		}, []string{
 			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
-			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
+			"checked safe: Checked when it was answered: nothing has changed since the agent looked.", "checked safe: Checked right before the call: nothing has changed since the agent looked.",
 			"started in_doubt: buy was started; its end is not on record yet.", "resolved executed: bob looked and says that it took effect: the shop has the order.",
 		}},
 		"a wish": {func(s *script) {

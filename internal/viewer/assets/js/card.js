@@ -65,8 +65,9 @@ function pointed(text, a) {
 function unchecked(a) {
   if (a.not_checked) return h("p", "note", icon("info"), "Not checked: " + a.not_checked.join(", ")
     + ". No rule of the configuration reads it.");
-  if (!waits(a.status) || !a.enforced || !a.id) return null;
-  return h("p", "note", icon("info"), "Not checked: nothing of what the agent passes.");
+  const last = a.checks[a.checks.length - 1];
+  if (!waits(a.status) || !a.enforced || last?.verdict !== "safe") return null;
+  return h("p", "note", icon("info"), "All that the agent passes is read by the rules of the check.");
 }
 
 /** marked sets off the name of the tool in a sentence, so that it is not read as a verb.

@@ -78,7 +78,8 @@ function checkList(app, a) {
       h("span", {}, wordOf("stage", c.stage).name),
       agoEl(c.at),
       h("span", "muted", fmtDuration(c.duration_ms)),
-      h("span", "muted", c.stale_entities + " of " + c.total_entities + " changed"),
+      (c.stale_entities > 0 || c.failures.length === 0)
+        && h("span", "muted", c.stale_entities + " of " + c.total_entities + " changed"),
       other && badge("another fingerprint than was asked for", "warn", "warning"),
     ];
     /** @param {string} title @param {any[]} list @param {Child} body */
@@ -120,7 +121,7 @@ function answerList(app, a) {
 /** @param {App} app @param {Approval} a */
 function execution(app, a) {
   const e = a.execution;
-  if (!e) return h("p", "muted", "It did not run.");
+  if (!e) return h("p", "muted", waits(a.status) ? "It has not run." : "It did not run.");
   const ended = !Number.isNaN(millis(e.end));
   return [
     facts([["Result", !ended && !e.status ? badge("no end recorded", "doubt", "doubt")

@@ -86,8 +86,10 @@ function seenNow(app, a) {
   chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e)), 40);
   const of = " of " + a.entities.length;
   const failed = a.entities.filter((e) => e.outcome === "failed").length;
-  const found = moved.size + of + " changed"
-    + (failed > 0 ? ", " + failed + of + " could not be checked" : "");
+  const found = [
+    (moved.size > 0 || failed === 0) && moved.size + of + " changed",
+    failed > 0 && failed + of + " could not be checked",
+  ].filter(Boolean).join(", ");
   const title = h("h3", {}, "Seen → now",
     h("span", "count", a.entities.some((e) => e.outcome) ? found : "not checked"),
     a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ",
