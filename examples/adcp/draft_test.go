@@ -18,13 +18,15 @@ import (
 // edits are what a person corrects in the draft: the attributes of a budget, which only repeat arguments as far as
 // contextgraph can know, and where each type is read.
 var edits = []struct{ old, new string }{
-	{`    #  account: {path: $.account, looked_up: true}   # an argument of the call has it too: keep it if the tool looks it up
-    #  authorized: {path: $.authorized, type: money, currency: USD, looked_up: true}   # an argument of the call has it too: keep it if the tool looks it up
+	{`    currency: USD
+    attributes:
       unspent: {path: $.unspent, type: money, currency: USD}
-`, `      account: {path: $.account, looked_up: true}
+`, `    currency: USD
+    attributes:
+      account: {path: $.account, looked_up: true}
       authorized: {path: $.authorized, type: money, currency: USD, looked_up: true}
 `},
-	{`/budget/{value}   # where the present Budget can be read
+	{`/budget/{value} # where the present Budget can be read
       as_of: fetch
       attributes:
         unspent: {path: $.unspent, type: money, currency: USD}
@@ -35,7 +37,7 @@ var edits = []struct{ old, new string }{
         authorized: {path: $.amount, type: money, currency: USD}
 `},
 	{"/campaign/{value}", "/v1/campaigns/{value}"},
-	{`/product/{value}   # where the present Product can be read
+	{`/product/{value} # where the present Product can be read
       as_of: fetch
       attributes:
         availability: {path: $.availability, type: boolean}

@@ -88,9 +88,9 @@ func (r *rule) node() *yaml.Node {
 		switch {
 		case a.echo:
 			a.LookedUp = true
-			left[name] = inline(a) + "   an argument of the call has it too: keep it if the tool looks it up"
+			left[name] = inline(a) + " (an argument of the call has it too: keep it if the tool looks it up)"
 		case a.moves:
-			left[name] = inline(a) + "   seems to change by itself"
+			left[name] = inline(a) + " (it seems to change by itself)"
 		default:
 			kept.Attributes[name] = a
 		}

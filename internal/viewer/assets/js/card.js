@@ -67,7 +67,8 @@ function unchecked(a) {
     + ". No rule of the configuration reads it.");
   const last = a.checks[a.checks.length - 1];
   if (!waits(a.status) || !a.enforced || last?.verdict !== "safe") return null;
-  return h("p", "note", icon("info"), "All that the agent passes is read by the rules of the check.");
+  return h("p", "note", icon("info"),
+    "All that the agent passes is read by the rules of the check.");
 }
 
 /** marked sets off the name of the tool in a sentence, so that it is not read as a verb.
