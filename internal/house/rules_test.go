@@ -72,7 +72,8 @@ func rules() []rule {
 
 		// What keeps.
 		{pkg: "internal/store", imports: "entity internal/schema record safety", link: outside + " " + storage},
-		{pkg: "internal/journal", imports: "config entity internal/ratelog internal/schema internal/store internal/text record safety", link: outside},
+		{pkg: "internal/queue", imports: "config internal/schema internal/store record", link: outside + " " + storage},
+		{pkg: "internal/journal", imports: "config entity internal/queue internal/ratelog internal/schema internal/store internal/text record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
