@@ -3,7 +3,10 @@
 
 package config
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Store names another place for rows and approvals than the file of the journal: one that several
 // machines share. Of [Journal], CommitInterval, QueueBytes, OnFull and Retention.MaxAge hold for it too.
@@ -35,4 +38,14 @@ func (c *Config) checkStore(p *problems) {
 	folder := c.Record.Artifacts.Store
 	p.when(folder != "" && folder != StoreOff && !strings.HasPrefix(folder, "gs://"), "record.artifacts.store",
 		Quote(folder)+" is a folder of one machine, and "+at+" is for several", "write a bucket, such as gs://bucket/prefix, or off")
+}
+
+// Fault returns the error that the database cannot be used, with the place of its name.
+func (c Postgres) Fault(problem, remedy string) error {
+	e := &Error{Key: "store.postgres.dsn", Problem: problem, Remedy: remedy}
+	if i := strings.LastIndexByte(c.Place, ':'); i >= 0 {
+		e.File = c.Place[:i]
+		e.Line, _ = strconv.Atoi(c.Place[i+1:])
+	}
+	return e
 }

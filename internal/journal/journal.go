@@ -84,7 +84,7 @@ func (c *Config) setDefaults() {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if bound := boundQueue(c.QueueBytes, memoryLimit()); bound < c.QueueBytes {
+	if bound := queue.Bound(c.QueueBytes); bound < c.QueueBytes {
 		if c.QueueBytes > config.Default().Journal.QueueBytes {
 			c.Logger.Warn("contextgraph: journal.queue_bytes is more than a quarter of the memory that the process may use; fewer rows can wait", "configured", c.QueueBytes, "used", bound)
 		}

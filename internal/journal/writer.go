@@ -92,7 +92,7 @@ type writer struct {
 	closeErr error
 
 	// listeners hear of every transaction that stored rows.
-	listeners listeners
+	listeners queue.Listeners
 
 	mu    sync.Mutex
 	stats store.Stats // Panics, LastError, FailingSince
@@ -266,7 +266,7 @@ func (w *writer) commit(c *call) error {
 		w.queue.Saved(w.losses)
 		w.queue.Release(w.held, res)
 		if res.Stored > 0 {
-			w.listeners.tell()
+			w.listeners.Tell()
 		}
 		clear(w.held)
 		w.held = w.held[:0]

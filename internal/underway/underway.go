@@ -47,6 +47,14 @@ func Of(ctx context.Context, s record.Session) Turns {
 	return Turns{}
 }
 
+// Carried returns the turns that ctx carries, of whatever session; the zero value if it carries none.
+func Carried(ctx context.Context) Turns {
+	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil {
+		return *t
+	}
+	return Turns{}
+}
+
 // Named returns the turns that Gaps has to know the runs of.
 func (t Turns) Named() []string {
 	if t.Invocation == "" {

@@ -1,0 +1,505 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+var _ store.Publisher = (*db)(nil)
+
+// outbox is a [store.Outbox]. The database remembers by session up to which row the destination has it. Positions are
+// this handle's own: it finds parts, which are rows of one session that follow each other, and counts on.
+type outbox struct {
+	*db
+	name string
+
+	mu    sync.Mutex
+	sent  int64  // the position up to which all is acknowledged
+	last  int64  // that of the last row that was found
+	parts []span // what is not acknowledged, in the order of positions
+	owner string // who acquired the lease here
+}
+
+// span are the rows from to, but without it, up to through of a session. The first has the position at + 1.
+type span struct {
+	at            int64
+	session       []byte
+	from, through int64 // numbers of rows
+	fromSeq, seq  int64
+	seqs          map[int64]int64 // by number, of rows that were given out
+}
+
+func (p *span) end() int64 { return p.at + p.through - p.from }
+
+// number returns that of the row at a position.
+func (p *span) number(position int64) int64 { return p.from + min(position, p.end()) - p.at }
+
+// Outbox implements [store.Publisher]. It costs nothing.
+func (s *db) Outbox(destination string) store.Outbox { return &outbox{db: s, name: destination} }
+
+// Writer implements [store.Publisher].
+func (s *db) Writer(ctx context.Context, of record.Session) (string, error) {
+	removed, err := s.removed(ctx, of)
+	if err != nil || removed[1] == 0 {
+		return s.id, err
+	}
+	return fmt.Sprintf("%s:%d", s.id, removed[1]), nil
+}
+
+func (o *outbox) Destination() string                      { return o.name }
+func (o *outbox) Graphs() store.Outbox                     { return o.Outbox(store.GraphDestination(o.name)) }
+func (o *outbox) Changed(ch chan<- struct{}) (stop func()) { return o.listeners.Add(ch) }
+
+// createDestination makes a destination, which lacks all rows, unless there is one.
+func (s *db) createDestination(ctx context.Context, name string) error {
+	if name == "" {
+		return errors.New("pgstore: a destination has no name")
+	}
+	return s.do(ctx, "create destination "+name, func(ctx context.Context) error {
+		if list, err := query(ctx, s.pool, "select_destination", scanLease, name); err != nil || len(list) > 0 {
+			return err
+		}
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			if _, err := exec(ctx, tx, "lock_unsent"); err != nil {
+				return err
+			}
+			_, err := exec(ctx, tx, "create_destination", name)
+			return err
+		})
+	})
+}
+
+// lease is a destination and who sends to it.
+type lease struct {
+	id    int64
+	owner string
+	holds bool
+	until time.Time
+}
+
+func scanLease(r scanner) (l lease, err error) { return l, r.to(&l.id, &l.owner, &l.holds, &l.until) }
+
+func (l lease) leasedError(name string) error {
+	return fmt.Errorf("%s: %w: %q, until %s", name, store.ErrLeased, l.owner, l.until.Format(time.RFC3339))
+}
+
+// lease returns the destination; false if there is none.
+func (o *outbox) lease(ctx context.Context) (l lease, found bool, err error) {
+	list, err := read(ctx, o.db, "select_destination", scanLease, o.name)
+	l, err = only(list, err)
+	return l, len(list) > 0, err
+}
+
+func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
+	if owner == "" || ttl <= 0 {
+		return 0, fmt.Errorf("pgstore: lease %s to %q for %v: it needs an owner and a time", o.name, owner, ttl)
+	}
+	if err := o.createDestination(ctx, o.name); err != nil {
+		return 0, err
+	}
+	before, _, err := o.lease(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	err = o.do(ctx, "lease "+o.name, func(ctx context.Context) (err error) {
+		n, err = exec(ctx, o.pool, "lease_destination", o.name, owner, ttl.Seconds())
+		return err
+	})
+	if err == nil && n == 0 {
+		err = before.leasedError(o.name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if before.owner != owner || o.owner != owner { // others may have sent meanwhile
+		o.sent, o.parts, o.owner = o.last, nil, owner
+	}
+	return o.sent, nil
+}
+
+func (o *outbox) Release(ctx context.Context, owner string) error {
+	return o.do(ctx, "release "+o.name, func(ctx context.Context) error {
+		_, err := exec(ctx, o.pool, "release_destination", o.name, owner)
+		return err
+	})
+}
+
+func (o *outbox) Position(context.Context) (int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sent, nil
+}
+
+// find adds what the destination lacks behind what was found before.
+func (o *outbox) find(ctx context.Context) error {
+	found, err := read(ctx, o.db, "select_unsent", func(r scanner) (p span, err error) {
+		return p, r.to(&p.session, &p.from, &p.fromSeq, &p.through, &p.seq)
+	}, o.name)
+	if err != nil {
+		return err
+	}
+	newest := make(map[string]*span)
+	for i := range o.parts {
+		newest[string(o.parts[i].session)] = &o.parts[i]
+	}
+	for _, p := range found {
+		if known := newest[string(p.session)]; known != nil {
+			p.from, p.fromSeq = known.through, known.seq
+		}
+		if p.through > p.from {
+			p.at, p.seqs = o.last, make(map[int64]int64)
+			o.last = p.end()
+			o.parts = append(o.parts, p)
+		}
+	}
+	return nil
+}
+
+func (o *outbox) LastSeq(ctx context.Context) (int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err := o.find(ctx)
+	return o.last, err
+}
+
+func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) (out []record.Event, err error) {
+	if maxRows <= 0 || maxBytes <= 0 {
+		return nil, fmt.Errorf("pgstore: rows for %s: at most %d rows of %d bytes: both bounds must be positive", o.name, maxRows, maxBytes)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if after >= o.last {
+		if err := o.find(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := range o.parts {
+		p := &o.parts[i]
+		for at := max(after, p.at); at < p.end(); {
+			n := p.number(at)
+			seq, known := p.seqs[n]
+			if n == p.from {
+				seq, known = p.fromSeq, true
+			}
+			if !known {
+				if seq, err = only(read(ctx, o.db, "select_sent_seq", one[int64], p.session, n)); err != nil {
+					return nil, err
+				}
+			}
+			rows, err := o.partRows(ctx, p, seq, min(maxRows-len(out), nextRows), maxBytes)
+			if err != nil || len(rows) == 0 {
+				return out, err
+			}
+			for _, e := range rows {
+				size := int64(len(e.Content) + len(e.ContentParts) + len(e.Attributes) + len(e.LatencyMS) + len(e.ErrorMessage))
+				if len(out) == maxRows || len(out) > 0 && size > maxBytes {
+					return out, nil
+				}
+				maxBytes -= size
+				p.seqs[e.number] = e.Seq
+				at = p.at + e.number - p.from
+				e.Seq = at
+				out = append(out, e.Event)
+			}
+			if len(out) == maxRows || maxBytes <= 0 {
+				return out, nil
+			}
+		}
+	}
+	return out, nil
+}
+
+// partRows reads rows of a part behind the one with the number seq.
+func (o *outbox) partRows(ctx context.Context, p *span, seq int64, maxRows int, maxBytes int64) ([]row, error) {
+	of, err := only(read(ctx, o.db, "select_names", scanSession, p.session))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := read(ctx, o.db, "select_events", func(r scanner) (row, error) {
+		e, err := scanRow(r)
+		e.AppName, e.UserID, e.SessionID = of.App, of.User, of.ID
+		return e, err
+	}, p.session, seq, maxRows, maxBytes)
+	return slices.DeleteFunc(rows, func(e row) bool { return e.number > p.through }), err
+}
+
+// at returns the part that has a position.
+func (o *outbox) at(position int64) *span {
+	for i := range o.parts {
+		if p := &o.parts[i]; position > p.at && position <= p.end() {
+			return p
+		}
+	}
+	return nil
+}
+
+func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []store.DeadLetter) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if to > o.last {
+		if err := o.find(ctx); err != nil {
+			return err
+		}
+	}
+	var keys [][]byte
+	var numbers, seqs []int64
+	err := o.do(ctx, fmt.Sprintf("advance %s to %d", o.name, to), func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+			held, err := query(ctx, tx, "lock_destination", one[int64], o.name, owner)
+			switch {
+			case err != nil:
+				return err
+			case len(held) == 0:
+				return fmt.Errorf("%s: %w: %q has no lease of it", o.name, store.ErrLeaseLost, owner)
+			case to < o.sent:
+				return fmt.Errorf("it is at %d already: a position never moves backwards", o.sent)
+			case to > o.last:
+				return fmt.Errorf("the last row is at %d: rows to come would never be sent", o.last)
+			}
+			for i := range dead {
+				if err := o.putLetter(ctx, tx, held[0], &dead[i]); err != nil {
+					return err
+				}
+			}
+			for i := range o.parts {
+				p := &o.parts[i]
+				if to <= p.at {
+					continue
+				}
+				n, seq := p.number(to), p.seq
+				if n < p.through && p.seqs[n] == 0 {
+					if seq, err = only(query(ctx, tx, "select_sent_seq", one[int64], p.session, n)); err != nil {
+						return err
+					}
+				} else if n < p.through {
+					seq = p.seqs[n]
+				}
+				keys, numbers, seqs = append(keys, p.session), append(numbers, n), append(seqs, seq)
+			}
+			// Of several parts of a session the last counts.
+			for i := len(keys) - 1; i >= 0; i-- {
+				if slices.ContainsFunc(keys[i+1:], func(k []byte) bool { return string(k) == string(keys[i]) }) {
+					keys, numbers, seqs = slices.Delete(keys, i, i+1), slices.Delete(numbers, i, i+1), slices.Delete(seqs, i, i+1)
+				}
+			}
+			if _, err := exec(ctx, tx, "lock_sessions", keys); err != nil {
+				return err
+			}
+			if _, err := exec(ctx, tx, "advance_unsent", held[0], keys, numbers, seqs); err != nil {
+				return err
+			}
+			_, err = exec(ctx, tx, "remove_sent", held[0], keys)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	o.sent = to
+	o.parts = slices.DeleteFunc(o.parts, func(p span) bool { return p.end() <= to })
+	return nil
+}
+
+func (o *outbox) Forget(ctx context.Context) error {
+	for _, name := range []string{o.name, store.GraphDestination(o.name)} {
+		other := outbox{db: o.db, name: name}
+		l, found, err := other.lease(ctx)
+		if err != nil {
+			return err
+		}
+		var n int64
+		err = o.do(ctx, "forget "+name, func(ctx context.Context) (err error) {
+			n, err = exec(ctx, o.pool, "forget_destination", name)
+			return err
+		})
+		if err == nil && found && n == 0 {
+			err = l.leasedError(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *outbox) Backlog(ctx context.Context) (l store.Backlog, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.find(ctx); err != nil {
+		return l, err
+	}
+	if l.DeadLetters, err = only(read(ctx, o.db, "count_dead_letters", one[int64], o.name)); err != nil {
+		return l, err
+	}
+	var keys [][]byte
+	var seqs []int64
+	for i := range o.parts {
+		p := &o.parts[i]
+		if p.end() > o.sent {
+			seq := p.fromSeq
+			if n := p.number(max(o.sent, p.at)); n > p.from {
+				if seq, err = only(read(ctx, o.db, "select_sent_seq", one[int64], p.session, n)); err != nil {
+					return l, err
+				}
+			}
+			keys, seqs = append(keys, p.session), append(seqs, seq)
+		}
+	}
+	if l.Rows = o.last - o.sent; l.Rows > 0 {
+		l.First = o.sent + 1
+		oldest, err := only(read(ctx, o.db, "select_oldest", one[*int64], keys, seqs))
+		if err != nil || oldest == nil {
+			return l, err
+		}
+		l.Oldest = time.UnixMicro(*oldest).UTC()
+	}
+	graphs := outbox{db: o.db, name: store.GraphDestination(o.name)}
+	if _, found, err := graphs.lease(ctx); err != nil || !found {
+		return l, err
+	}
+	list, _, err := graphs.Triggers(ctx, 0, maxHeld)
+	l.Graphs = int64(len(list))
+	return l, err
+}
+
+// Triggers implements [store.Outbox]. Behind the first part that the other destination has not whole it looks no further.
+func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []store.Trigger, through int64, err error) {
+	of, graphs := strings.CutPrefix(o.name, store.GraphDestination(""))
+	if !graphs || limit <= 0 {
+		return nil, 0, fmt.Errorf("pgstore: triggers of %s: at most %d: it has to be positive, and a destination of graphs", o.name, limit)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.find(ctx); err != nil {
+		return nil, 0, err
+	}
+	lacks := make(map[string]int64)
+	_, err = read(ctx, o.db, "select_unsent", func(r scanner) (p span, err error) {
+		err = r.to(&p.session, &p.from, &p.fromSeq, &p.through, &p.seq)
+		lacks[string(p.session)] = p.from
+		return p, err
+	}, of)
+	if err != nil {
+		return nil, 0, err
+	}
+	through = after
+	for i := range o.parts {
+		p := &o.parts[i]
+		to := p.through
+		if sent, part := lacks[string(p.session)]; part {
+			to = max(p.from, min(to, sent))
+		}
+		numbers, err := read(ctx, o.db, "select_triggers", one[int64], p.session, p.fromSeq, p.number(max(after, p.at)), to)
+		if err != nil {
+			return nil, 0, err
+		}
+		of, err := only(read(ctx, o.db, "select_names", scanSession, p.session))
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, n := range numbers {
+			list = append(list, store.Trigger{Seq: p.at + n - p.from, Session: of})
+			if len(list) == limit {
+				return list, list[limit-1].Seq, nil
+			}
+		}
+		if through = max(through, p.at+to-p.from); to < p.through {
+			break
+		}
+	}
+	return list, through, nil
+}
+
+// putLetter stores a letter for the row at its position.
+func (o *outbox) putLetter(ctx context.Context, tx querier, destination int64, l *store.DeadLetter) error {
+	if p := o.at(l.Seq); p != nil {
+		bytes, code, reason, at := o.words(l)
+		n, err := exec(ctx, tx, "insert_dead_letter", destination, p.session, p.number(l.Seq), bytes, code, reason, at)
+		if err != nil || n > 0 {
+			return err
+		}
+	}
+	return fmt.Errorf("a dead letter for row %d: there is no such row", l.Seq)
+}
+
+// maxCode bounds the Code of a letter, and defaultLetters is how many are listed when nobody says how many.
+const (
+	maxCode        = 128
+	defaultLetters = 100
+)
+
+// words returns what was said about a row.
+func (o *outbox) words(l *store.DeadLetter) (bytes int64, code, reason string, at int64) {
+	when := l.At
+	if when.IsZero() {
+		when = o.now()
+	}
+	return int64(l.Bytes), text.Clip(l.Code, maxCode), text.Clip(l.Reason, store.MaxReason), when.UnixMicro()
+}
+
+func (o *outbox) DeadLetters(ctx context.Context, limit int) ([]store.DeadLetter, error) {
+	if limit < 0 {
+		return nil, fmt.Errorf("pgstore: dead letters of %s: limit %d is negative", o.name, limit)
+	}
+	return read(ctx, o.db, "select_dead_letters", func(r scanner) (l store.DeadLetter, err error) {
+		var at int64
+		err = r.to(&l.Seq, &l.EventID, &l.Session.App, &l.Session.User, &l.Session.ID, &l.EventType, &l.Bytes, &l.Code, &l.Reason, &at)
+		l.At = time.UnixMicro(at).UTC()
+		return l, err
+	}, o.name, cmp.Or(limit, defaultLetters))
+}
+
+func (o *outbox) DeadRows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
+	rows, err := read(ctx, o.db, "select_dead_rows", scanNamed, o.name, after, maxRows)
+	for i, e := range rows {
+		if maxBytes -= int64(len(e.Content) + len(e.ContentParts) + len(e.Attributes) + len(e.LatencyMS) + len(e.ErrorMessage)); maxBytes < 0 && i > 0 {
+			return rows[:i], err
+		}
+	}
+	return rows, err
+}
+
+func (o *outbox) Reword(ctx context.Context, letters []store.DeadLetter) error {
+	return o.do(ctx, "reword dead letters of "+o.name, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+			for i := range letters {
+				bytes, code, reason, at := o.words(&letters[i])
+				if _, err := exec(ctx, tx, "update_dead_letter", o.name, letters[i].Seq, bytes, code, reason, at); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func (o *outbox) Discard(ctx context.Context, eventIDs []string) (int, error) {
+	keys := [][]byte{}
+	for _, id := range eventIDs {
+		keys = append(keys, digest(id))
+	}
+	var n int64
+	err := o.do(ctx, "discard dead letters of "+o.name, func(ctx context.Context) (err error) {
+		n, err = exec(ctx, o.pool, "delete_dead_letters", o.name, keys)
+		return err
+	})
+	return int(n), err
+}
