@@ -31,6 +31,7 @@ type outbox struct {
 	mu    sync.Mutex
 	sent  int64  // the position up to which all is acknowledged
 	last  int64  // that of the last row that was found
+	given int64  // the last one that somebody knows
 	parts []span // what is not acknowledged, in the order of positions
 	owner string // who acquired the lease here
 }
@@ -130,7 +131,7 @@ func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if before.owner != owner || o.owner != owner { // others may have sent meanwhile
-		o.sent, o.parts, o.owner = o.last, nil, owner
+		o.sent, o.last, o.parts, o.owner = o.given, o.given, nil, owner
 	}
 	return o.sent, nil
 }
@@ -177,6 +178,7 @@ func (o *outbox) LastSeq(ctx context.Context) (int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	err := o.find(ctx)
+	o.given = o.last
 	return o.last, err
 }
 
@@ -217,6 +219,7 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 				p.seqs[e.number] = e.Seq
 				at = p.at + e.number - p.from
 				e.Seq = at
+				o.given = max(o.given, at)
 				out = append(out, e.Event)
 			}
 			if len(out) == maxRows || maxBytes <= 0 {
@@ -313,7 +316,7 @@ func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []sto
 	if err != nil {
 		return err
 	}
-	o.sent = to
+	o.sent, o.given = to, max(o.given, to)
 	o.parts = slices.DeleteFunc(o.parts, func(p span) bool { return p.end() <= to })
 	return nil
 }

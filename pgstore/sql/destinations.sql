@@ -26,7 +26,8 @@ WHERE name = $1 AND (owner IN ('', $2) OR coalesce(lease_until <= clock_timestam
 UPDATE contextgraph.destinations SET owner = '', lease_until = NULL WHERE name = $1 AND owner = $2
 
 -- name: lock_destination
-SELECT id FROM contextgraph.destinations WHERE name = $1 AND owner = $2 AND $2 <> '' FOR UPDATE
+-- Rows that are stored at the same time only need its key.
+SELECT id FROM contextgraph.destinations WHERE name = $1 AND owner = $2 AND $2 <> '' FOR NO KEY UPDATE
 
 -- name: forget_destination
 DELETE FROM contextgraph.destinations
