@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 
@@ -23,6 +26,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/pgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/store/storetest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -201,17 +205,48 @@ func TestReplicaWithAnotherPolicy(t *testing.T) {
 	}
 }
 
-// TestTurnOfAnotherReplica asks on one replica while the last rows of the turn before may still wait on another one.
+// TestTurnOfAnotherReplica asks on one replica while the rows of the turn before still wait on another one: they are
+// waited for, and not written a second time from the history.
 func TestTurnOfAnotherReplica(t *testing.T) {
-	f := newFleet(t, func(o *cgtest.Options) { o.Config.Journal.CommitInterval = 300 * 1e6 })
+	f := newFleet(t, func(o *cgtest.Options) {
+		o.Config.Journal.CommitInterval = 300 * time.Millisecond
+		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			last := adktest.LastResponse(req)
+			for _, c := range slices.Backward(req.Contents) {
+				if c.Role == "user" && c.Parts[0].Text == "look" && last != nil {
+					return adktest.Text("Seen."), nil
+				} else if c.Role == "user" && c.Parts[0].Text != "" {
+					break
+				}
+			}
+			return cgtest.Shopper(req)
+		}
+	})
 	a, b := f.replica(), f.replica()
-	id, _ := a.Ask(cgtest.SessionID)
-	if got := b.Answer(cgtest.SessionID, id, false); got == nil {
-		t.Error("the no was not taken")
+	for _, h := range []*cgtest.Harness{b, a, b} {
+		adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("look"))
 	}
-	id, _ = a.Ask(cgtest.SessionID)
+	id, _ := a.Ask(cgtest.SessionID)
+	if gaps := a.Approvals(cgtest.SessionID)[0].Gaps; len(gaps) > 0 {
+		t.Errorf("gaps: %q", gaps)
+	}
 	if got := b.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 		t.Errorf("%v: %+v", got, a.Approvals(cgtest.SessionID))
+	}
+	n := 0
+	for _, h := range f.all {
+		if err := h.CG.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := opened(t, f.url).RowsAfter(t.Context(), cgtest.Key(cgtest.SessionID), 0)
+	for _, e := range rows {
+		if e.EventType == record.InvocationCompleted {
+			n++
+		}
+	}
+	if err != nil || n != 5 {
+		t.Errorf("%d ends of 5 runs, %v", n, err)
 	}
 }
 
