@@ -176,7 +176,7 @@ func (s *db) attempt(ctx context.Context, id string, do func(ctx context.Context
 			return nil
 		case answered && failed.Code == "23505":
 			return fmt.Errorf("approval %q: %w: another one has its id, call, confirmation or predecessor", id, safety.ErrConflict)
-		case answered && failed.Code[:2] != "57" && failed.Code[:2] != "08" || pgconn.SafeToRetry(err):
+		case answered && failed.Code[:2] != "57" && failed.Code[:2] != "08":
 			return err
 		}
 		list, readErr := query(ctx, s.pool, "select_attempt", one[bool], id, attempt)

@@ -162,10 +162,11 @@ func brief(err error) string {
 	return err.Error()
 }
 
-// unwrapped returns the text of what err wraps.
+// unwrapped returns the first line of what err wraps.
 func unwrapped(err error) string {
 	if below := errors.Unwrap(err); below != nil {
-		return below.Error()
+		first, _, _ := strings.Cut(below.Error(), "\n")
+		return first
 	}
 	return ""
 }

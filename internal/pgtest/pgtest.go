@@ -140,6 +140,13 @@ func start() (*Server, error) {
 	if err == nil {
 		err = s.finish(as, initdb, "-D", data, "-A", "trust", "-U", "agent", "-E", "UTF8", "--locale=C", "--no-sync")
 	}
+	if err == nil { // the role locked has to say its password
+		hba := filepath.Join(data, "pg_hba.conf")
+		var rules []byte
+		if rules, err = os.ReadFile(hba); err == nil {
+			err = os.WriteFile(hba, append([]byte("host all locked 127.0.0.1/32 scram-sha-256\n"), rules...), 0o600)
+		}
+	}
 	if err == nil {
 		s.Port, err = freePort()
 	}

@@ -1,5 +1,7 @@
 -- name: select_server
-SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), to_regclass('contextgraph.meta') IS NOT NULL
+-- It reads the tables of the catalog, because what the server caches of them may be from before a lock.
+SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+  EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'contextgraph' AND tablename = 'meta')
 
 -- name: lock_schema
 -- Until the transaction ends: two programs that start at once make one schema.
