@@ -28,4 +28,21 @@ var ours = storetest.Harness{
 func TestStore(t *testing.T)  { storetest.Run(t, ours) }
 func TestOutbox(t *testing.T) { storetest.RunOutbox(t, ours) }
 
+// TestPooled runs the suites behind PgBouncer, where a connection is another one in each transaction.
+func TestPooled(t *testing.T) {
+	pooled := ours
+	pooled.Open = func(t *testing.T) func() store.Store {
+		url := pgtest.Pooled(t, pgtest.Database(t))
+		return func() store.Store { return opened(t, url) }
+	}
+	storetest.Run(t, pooled)
+	storetest.RunOutbox(t, pooled)
+	replicas := make([]*db, 3)
+	open := pooled.Open(t)
+	for i := range replicas {
+		replicas[i] = open().(*db)
+	}
+	raceForPermits(t, replicas, 20)
+}
+
 func TestRandomWork(t *testing.T) { storetest.Compare(t, ours.Open) }
