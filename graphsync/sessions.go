@@ -78,10 +78,10 @@ func (ss *Sessions) Extractor() *Extractor { return ss.x }
 func (ss *Sessions) Select(ctx context.Context, s record.Session, d record.Decision, turns ...string) (sel Selection, err error) {
 	err = ss.use(ctx, s, func(f *fold) error {
 		waiting, known := ss.rows.Waiting(s)
-		if err := ss.catchUp(ctx, f); err != nil {
-			return err
-		}
 		if known {
+			if err := ss.catchUp(ctx, f); err != nil {
+				return err
+			}
 			// Some may have been stored since.
 			waiting = slices.DeleteFunc(waiting, func(e record.Event) bool { _, stored := f.session.at[e.EventID]; return stored })
 			known = f.session.idle(waiting, d)

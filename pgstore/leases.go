@@ -20,10 +20,33 @@ const (
 	leaseRenew = 5 * time.Second
 )
 
-// leases are the approvals whose effects run in this process.
+// leases are the approvals whose effects run in this process, and those that it changed last, as it left them.
 type leases struct {
 	held   map[string]struct{}
+	recent map[string]stored
 	heldMu sync.Mutex
+}
+
+// recentApprovals bounds how many approvals are remembered.
+const recentApprovals = 1 << 10
+
+// remember keeps an approval as it was left, without its long parts.
+func (s *db) remember(a stored) {
+	s.heldMu.Lock()
+	defer s.heldMu.Unlock()
+	if s.recent == nil || len(s.recent) > recentApprovals {
+		s.recent = make(map[string]stored)
+	}
+	s.recent[a.ID] = stored{short(a.Approval).Clone(), a.version}
+}
+
+// remembered returns an approval as it was left, once; another replica may have changed it since.
+func (s *db) remembered(id string) (a stored, found bool) {
+	s.heldMu.Lock()
+	defer s.heldMu.Unlock()
+	a, found = s.recent[id]
+	delete(s.recent, id)
+	return a, found
 }
 
 // hold notes that the effect of an approval begins here, or that it has ended.

@@ -32,12 +32,18 @@ type long struct {
 	Difference   safety.Difference
 }
 
-// head returns what is stored of an approval but for its long parts, as JSON. What has a column of its own is left out,
-// and so is what no ledger stores.
-func head(a safety.Approval) (string, error) {
-	a.Session, a.ConfirmationID, a.Args, a.Report = safety.Approval{}.Session, "", nil, nil
+// short returns an approval without its long parts, and without what no ledger stores.
+func short(a safety.Approval) safety.Approval {
+	a.Args, a.Report = nil, nil
 	a.Entities, a.NotChosen, a.Surroundings, a.Needs, a.Gaps, a.Difference = nil, entity.NotChosen{}, safety.Surroundings{}, nil, nil, safety.Difference{}
 	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked, a.Same = nil, nil, nil, "", nil, safety.Step{}
+	return a
+}
+
+// head returns what is stored of an approval but for its long parts, and for what has a column of its own, as JSON.
+func head(a safety.Approval) (string, error) {
+	a = short(a)
+	a.Session, a.ConfirmationID = safety.Approval{}.Session, ""
 	text, err := json.Marshal(a)
 	return string(text), err
 }
@@ -96,23 +102,34 @@ func (s *db) Create(ctx context.Context, a safety.Approval) error {
 			a.Tool, a.ArgsDigest, string(a.State), a.ExpiresAt.UnixMicro(), attempt, first, string(more), string(a.Args), string(step)})...)
 		return 1, s.pool.SendBatch(ctx, &b).Close()
 	})
+	if err == nil {
+		s.remember(stored{a, 1})
+	}
 	return err
 }
 
 // Attach names the confirmation of an approval, once.
 func (s *db) Attach(ctx context.Context, id, confirmationID string) error {
-	return s.change(ctx, id, func(a stored) (func(context.Context, string) (int64, error), error) {
+	var named stored
+	err := s.change(ctx, id, func(a stored) (func(context.Context, string) (int64, error), error) {
 		if err := a.CheckAttach(confirmationID); err != nil {
 			return nil, err
 		}
+		named = a
+		named.ConfirmationID = confirmationID
 		return func(ctx context.Context, attempt string) (int64, error) {
 			return exec(ctx, s.pool, "attach_approval", id, a.version, digest(confirmationID), confirmationID, attempt)
 		}, nil
 	})
+	if err == nil {
+		s.remember(named)
+	}
+	return err
 }
 
 // Transition changes an approval if it is still as it was read. Who loses a race reads it again.
 func (s *db) Transition(ctx context.Context, t safety.Transition) (moved safety.Approval, err error) {
+	version := int64(0)
 	err = s.change(ctx, t.ID, func(a stored) (func(context.Context, string) (int64, error), error) {
 		var list []safety.Step
 		if moved, list, err = t.Apply(a.Approval); err != nil {
@@ -126,15 +143,17 @@ func (s *db) Transition(ctx context.Context, t safety.Transition) (moved safety.
 			}
 			steps[i] = string(text)
 		}
+		version = a.version + int64(len(steps))
 		first, err := head(moved)
 		return func(ctx context.Context, attempt string) (int64, error) {
 			return exec(ctx, s.pool, "move_approval", moved.ID, a.version, attempt, string(moved.State), !moved.State.Final(), first,
-				string(moved.Report), moved.PermitRun, slices.Clone(steps), moved.State == safety.StateExecuting, leaseTime.Seconds())
+				string(moved.Report), moved.PermitRun, slices.Clone(steps), moved.State == safety.StateExecuting, leaseTime.Seconds(), a.ConfirmationID)
 		}, err
 	})
 	if err != nil {
 		return safety.Approval{}, err
 	}
+	s.remember(stored{moved, version})
 	s.hold(moved.ID, moved.State == safety.StateExecuting)
 	return moved, nil
 }
@@ -146,14 +165,20 @@ const changes = 100
 // change reads an approval and does what next makes of it, until that was done to what was read.
 func (s *db) change(ctx context.Context, id string, next func(stored) (func(context.Context, string) (int64, error), error)) error {
 	for range changes {
-		list, err := read(ctx, s, "select_approvals", scanApproval, id, []byte{}, "", "", "", true)
-		if err != nil {
-			return err
+		a, old := s.remembered(id)
+		if !old {
+			list, err := read(ctx, s, "select_approvals", scanApproval, id, []byte{}, "", "", "", true)
+			if a, err = only(list, err); err != nil {
+				return err
+			}
+			if len(list) == 0 || id == "" {
+				return fmt.Errorf("pgstore: approval %q: %w", id, safety.ErrNotFound)
+			}
 		}
-		if len(list) == 0 || id == "" {
-			return fmt.Errorf("pgstore: approval %q: %w", id, safety.ErrNotFound)
+		do, err := next(a)
+		if err != nil && old {
+			continue // it may be another one by now
 		}
-		do, err := next(list[0])
 		if err != nil {
 			return fmt.Errorf("pgstore: %w", err)
 		}

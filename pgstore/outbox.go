@@ -55,11 +55,11 @@ func (s *db) Outbox(destination string) store.Outbox { return &outbox{db: s, nam
 
 // Writer implements [store.Publisher].
 func (s *db) Writer(ctx context.Context, of record.Session) (string, error) {
-	removed, err := s.removed(ctx, of)
-	if err != nil || removed[1] == 0 {
+	removed, err := only(read(ctx, s, "select_removed", one[int64], keyOf(of)))
+	if err != nil || removed == 0 {
 		return s.id, err
 	}
-	return fmt.Sprintf("%s:%d", s.id, removed[1]), nil
+	return fmt.Sprintf("%s:%d", s.id, removed), nil
 }
 
 func (o *outbox) Destination() string                      { return o.name }

@@ -110,18 +110,14 @@ func (s *db) LastSeq(ctx context.Context) (int64, error) {
 	return only(read(ctx, s, "select_last_seq", one[int64]))
 }
 
-func (s *db) removed(ctx context.Context, of record.Session) (removed [2]int64, err error) {
-	return only(read(ctx, s, "select_removed", func(r scanner) (n [2]int64, err error) { return n, r.to(&n[0], &n[1]) }, keyOf(of)))
-}
-
 func (s *db) Losses(ctx context.Context, of record.Session) ([]store.Loss, error) {
-	removed, err := s.removed(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	lost, err := read(ctx, s, "select_lost_rows", func(r scanner) (l store.Loss, err error) {
+	lost, err := read(ctx, s, "select_losses", func(r scanner) (l store.Loss, err error) {
+		removed := false
 		l.Cause = store.CauseDropped
-		return l, r.to(&l.Run, &l.Rows)
+		if err = r.to(&l.Run, &l.Rows, &removed); removed {
+			l.Cause = store.CauseRemoved
+		}
+		return l, err
 	}, keyOf(of))
 	if err != nil {
 		return nil, err
@@ -129,14 +125,11 @@ func (s *db) Losses(ctx context.Context, of record.Session) ([]store.Loss, error
 	// Those that the database does not know yet.
 	_, unsaved := s.queue.LostOf(of)
 	for _, run := range slices.Sorted(maps.Keys(unsaved)) {
-		i := slices.IndexFunc(lost, func(l store.Loss) bool { return l.Run == run })
+		i := slices.IndexFunc(lost, func(l store.Loss) bool { return l.Run == run && l.Cause == store.CauseDropped })
 		if i < 0 {
 			i, lost = len(lost), append(lost, store.Loss{Run: run, Cause: store.CauseDropped})
 		}
 		lost[i].Rows += int64(unsaved[run])
-	}
-	if removed[0] > 0 {
-		lost = append(lost, store.Loss{Rows: removed[0], Cause: store.CauseRemoved})
 	}
 	return lost, nil
 }

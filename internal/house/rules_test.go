@@ -110,6 +110,11 @@ func rules() []rule {
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
+		{
+			pkg:     "pgstore",
+			imports: ". config entity internal/queue internal/ratelog internal/schema internal/store internal/text internal/underway record safety",
+			link:    dataset, itself: adk + " " + cloud + " " + network + " " + storage,
+		},
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",

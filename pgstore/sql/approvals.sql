@@ -29,7 +29,7 @@ WITH moved AS (
     version = version + cardinality($9::text[]), attempt = $3, state = $4, open = $5, head = $6,
     report = CASE WHEN $7 = '' THEN report ELSE $7 END, permit_run = $8,
     lease_until = CASE WHEN $10 THEN clock_timestamp() + make_interval(secs => $11) END
-  WHERE id = $1 AND version = $2
+  WHERE id = $1 AND version = $2 AND confirmation_id = $12
   RETURNING id
 )
 INSERT INTO contextgraph.steps (approval, number, attempt, step)

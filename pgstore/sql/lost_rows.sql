@@ -9,5 +9,8 @@ WITH many AS (
 )
 UPDATE contextgraph.sessions SET lost = lost + $4 WHERE key = $1
 
--- name: select_lost_rows
-SELECT run_id, rows FROM contextgraph.lost_rows WHERE session = $1 ORDER BY run_id
+-- name: select_losses
+SELECT run_id, rows, false FROM contextgraph.lost_rows WHERE session = $1
+UNION ALL
+SELECT '', removed, true FROM contextgraph.sessions WHERE key = $1 AND removed > 0
+ORDER BY 3, 1

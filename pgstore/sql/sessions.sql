@@ -34,7 +34,7 @@ FROM contextgraph.sessions
 WHERE key = $1
 
 -- name: select_removed
-SELECT removed, removed_to FROM contextgraph.sessions WHERE key = $1
+SELECT removed_to FROM contextgraph.sessions WHERE key = $1
 
 -- name: select_removable
 -- The session that may be removed, idle for longest first, and whose last row is before $1; one whose removal has begun
