@@ -151,6 +151,7 @@ func rules() []rule {
 		{pkg: "internal/viewertest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "internal/journal/journaltest", tests: true},
+		{pkg: "internal/pgtest", tests: true},
 		{pkg: "internal/store/storetest", tests: true},
 	}
 }
