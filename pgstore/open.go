@@ -202,4 +202,3 @@ func (s *db) reason(ctx context.Context, what string, err error) error {
 	}
 	return fmt.Errorf("pgstore: %s: %w", what, err)
 }
-

@@ -307,3 +307,28 @@ func permit(a safety.Approval, client int) safety.Transition {
 	tr.Set.PermitNonce = fmt.Sprint("nonce-", client)
 	return tr
 }
+
+// TestResolveWhileAnotherReplicaRuns lets a person on one replica say how a call ended that runs on another one: not as long
+// as that lives.
+func TestResolveWhileAnotherReplicaRuns(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.replica(), f.replica()
+	id, _ := a.Ask(cgtest.SessionID)
+	approval := a.Approvals(cgtest.SessionID)[0].ID
+	resolve := func() error {
+		return b.CG.Resolve(t.Context(), cgtest.Key(cgtest.SessionID), approval, false, "eva", "I looked")
+	}
+	a.OnBuy = func() {
+		if err := resolve(); !errors.Is(err, safety.ErrConflict) || !strings.Contains(err.Error(), "under way") {
+			t.Errorf("while it runs: %v", err)
+		}
+		pgtest.Exec(t, f.url, "UPDATE contextgraph.approvals SET lease_until = clock_timestamp()") // as if a were silent
+		if err := resolve(); err != nil {
+			t.Errorf("when its lease is over: %v", err)
+		}
+	}
+	got := a.Answer(cgtest.SessionID, id, true)
+	if as := b.Approvals(cgtest.SessionID); as[0].State != safety.StateFailed {
+		t.Errorf("%s, after the answer %v", as[0].State, got)
+	}
+}

@@ -26,8 +26,8 @@ type Resolution struct {
 }
 
 // Resolve closes an approval in doubt by the word of a person, and the history says so. Use it for
-// an effect whose process is gone. While its run is under way in this process, Resolve refuses; in
-// another process it takes the end from the effect.
+// an effect whose process is gone. While its run is under way in this process, or on another replica
+// that the store knows to live, Resolve refuses; in any other process it takes the end from the effect.
 // Nothing runs because of it; a repetition needs a new request. [ErrNotFound] if the session has no
 // such approval. [ErrConflict] if it is not in doubt, if its effect runs, or if that ended at the same time.
 func (g *Guard) Resolve(ctx context.Context, r Resolution) (a Approval, err error) {
@@ -51,7 +51,7 @@ func (g *Guard) end(ctx context.Context, a Approval, t Transition, executed bool
 	case !a.InDoubt():
 		return a, fmt.Errorf("safety: approval %s is %s, not in doubt: %w", a.ID, a.State, ErrConflict)
 	case g.running != nil && g.running(a.Session, a.PermitRun):
-		return a, fmt.Errorf("safety: approval %s is not in doubt: the run of its effect is under way in this process: %w", a.ID, ErrConflict)
+		return a, fmt.Errorf("safety: approval %s is not in doubt: the run of its effect is under way: %w", a.ID, ErrConflict)
 	}
 	if t.To = StateFailed; executed {
 		t.To = StateExecuted
