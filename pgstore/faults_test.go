@@ -418,3 +418,58 @@ func TestSenderBySomebodysClock(t *testing.T) {
 		t.Errorf("the lease is over: %v", err)
 	}
 }
+
+// TestSendersTakeTurns lets two handles send by turns, each looking before it takes the lease, as who brings graphs does.
+func TestSendersTakeTurns(t *testing.T) {
+	url := pgtest.Database(t)
+	s, other := opened(t, url), opened(t, url)
+	handles := []store.Outbox{s.Outbox("d"), other.Outbox("d")}
+	got, n := 0, 0
+	for turn := range 20 {
+		for range 5 {
+			n++
+			s.Append(rowIn(fmt.Sprint("s", n%3), n))
+		}
+		if err := s.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		o, owner := handles[turn%2], fmt.Sprint(turn%2)
+		for try := 0; ; try++ {
+			at, err := o.Position(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := o.Rows(t.Context(), at, 99, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := o.Acquire(t.Context(), owner, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now != at { // somebody else has sent since this handle looked
+				if try > 1 {
+					t.Fatalf("turn %d: the position is %d and %d for ever", turn, at, now)
+				}
+				continue
+			}
+			if len(rows) != 5 {
+				t.Fatalf("turn %d: %d rows, want 5", turn, len(rows))
+			}
+			got += len(rows)
+			if err := o.Advance(t.Context(), owner, rows[4].Seq, nil); err != nil {
+				t.Fatal(err)
+			}
+			if l, err := handles[(turn+1)%2].Backlog(t.Context()); err != nil || l.Rows != 0 {
+				t.Errorf("turn %d: the other handle lacks %d rows, %v", turn, l.Rows, err)
+			}
+			if err := o.Release(t.Context(), owner); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if got != n {
+		t.Errorf("%d rows were sent, want %d", got, n)
+	}
+}

@@ -204,6 +204,8 @@ func (s *db) attempt(ctx context.Context, id string, do func(ctx context.Context
 		case answered && failed.Code[:2] != "57" && failed.Code[:2] != "08":
 			return err
 		}
+		ctx, cancel := context.WithTimeout(s.hurry, connectTime) // the time of the caller may be up
+		defer cancel()
 		list, readErr := query(ctx, s.pool, "select_attempt", one[bool], id, attempt)
 		if readErr != nil || len(list) == 0 || !list[0] {
 			return cmp.Or(err, readErr)

@@ -23,35 +23,47 @@ import (
 var _ store.Publisher = (*db)(nil)
 
 // outbox is a [store.Outbox]. The database remembers by session up to which row the destination has it. Positions are
-// this handle's own: it finds parts, which are rows of one session that follow each other, and counts on.
+// this handle's own: it finds spans, which are rows of one session that follow each other, and counts on.
 type outbox struct {
 	*db
 	name string
 
 	mu    sync.Mutex
+	moved int64  // how often rows were acknowledged when they were found
 	sent  int64  // the position up to which all is acknowledged
-	last  int64  // that of the last row that was found
 	given int64  // the last one that somebody knows
-	parts []span // what is not acknowledged, in the order of positions
-	owner string // who acquired the lease here
+	last  int64  // that of the last row that was found
+	spans []span // what is not acknowledged, in the order of positions
 }
 
-// span are the rows from to, but without it, up to through of a session. The first has the position at + 1.
+// span are the rows of a session behind the number from, up to through. The first has the position at + 1.
 type span struct {
-	at            int64
-	session       []byte
-	from, through int64 // numbers of rows
-	fromSeq, seq  int64
-	seqs          map[int64]int64 // by number, of rows that were given out
+	key               []byte
+	of                record.Session
+	from, through, at int64
+}
+
+func scanSpan(r scanner) (p span, err error) {
+	var seq int64 // for their order
+	return p, r.to(&p.key, &p.of.App, &p.of.User, &p.of.ID, &p.from, &p.through, &seq)
 }
 
 func (p *span) end() int64 { return p.at + p.through - p.from }
 
-// number returns that of the row at a position.
-func (p *span) number(position int64) int64 { return p.from + min(position, p.end()) - p.at }
+// number returns that of the row at a position, or the nearest one of the span.
+func (p *span) number(position int64) int64 { return p.from + max(0, min(position, p.end())-p.at) }
+
+// check forgets what was found if others have sent meanwhile.
+func (o *outbox) check(l lease) {
+	if l.moved != o.moved {
+		o.sent, o.last, o.spans, o.moved = o.given, o.given, nil, l.moved
+	}
+}
 
 // Outbox implements [store.Publisher]. It costs nothing.
-func (s *db) Outbox(destination string) store.Outbox { return &outbox{db: s, name: destination} }
+func (s *db) Outbox(destination string) store.Outbox {
+	return &outbox{db: s, name: destination, moved: -1}
+}
 
 // Writer implements [store.Publisher].
 func (s *db) Writer(ctx context.Context, of record.Session) (string, error) {
@@ -85,21 +97,20 @@ func (s *db) createDestination(ctx context.Context, name string) error {
 	})
 }
 
-// lease is a destination and who sends to it.
+// lease says who sends to a destination, and how often rows were acknowledged.
 type lease struct {
-	id    int64
 	owner string
-	holds bool
 	until time.Time
+	moved int64
 }
 
-func scanLease(r scanner) (l lease, err error) { return l, r.to(&l.id, &l.owner, &l.holds, &l.until) }
+func scanLease(r scanner) (l lease, err error) { return l, r.to(&l.owner, &l.until, &l.moved) }
 
 func (l lease) leasedError(name string) error {
 	return fmt.Errorf("%s: %w: %q, until %s", name, store.ErrLeased, l.owner, l.until.Format(time.RFC3339))
 }
 
-// lease returns the destination; false if there is none.
+// lease returns that of the destination; false if there is none.
 func (o *outbox) lease(ctx context.Context) (l lease, found bool, err error) {
 	list, err := read(ctx, o.db, "select_destination", scanLease, o.name)
 	l, err = only(list, err)
@@ -113,26 +124,24 @@ func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (
 	if err := o.createDestination(ctx, o.name); err != nil {
 		return 0, err
 	}
-	before, _, err := o.lease(ctx)
-	if err != nil {
-		return 0, err
-	}
 	var n int64
-	err = o.do(ctx, "lease "+o.name, func(ctx context.Context) (err error) {
+	err := o.do(ctx, "lease "+o.name, func(ctx context.Context) (err error) {
 		n, err = exec(ctx, o.pool, "lease_destination", o.name, owner, ttl.Seconds())
 		return err
 	})
+	if err != nil {
+		return 0, err
+	}
+	l, _, err := o.lease(ctx)
 	if err == nil && n == 0 {
-		err = before.leasedError(o.name)
+		err = l.leasedError(o.name)
 	}
 	if err != nil {
 		return 0, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if before.owner != owner || o.owner != owner { // others may have sent meanwhile
-		o.sent, o.last, o.parts, o.owner = o.given, o.given, nil, owner
-	}
+	o.check(l)
 	return o.sent, nil
 }
 
@@ -151,27 +160,24 @@ func (o *outbox) Position(context.Context) (int64, error) {
 
 // find adds what the destination lacks behind what was found before.
 func (o *outbox) find(ctx context.Context) error {
-	found, err := read(ctx, o.db, "select_unsent", func(r scanner) (p span, err error) {
-		return p, r.to(&p.session, &p.from, &p.fromSeq, &p.through, &p.seq)
-	}, o.name)
+	l, _, err := o.lease(ctx)
 	if err != nil {
 		return err
 	}
-	newest := make(map[string]*span)
-	for i := range o.parts {
-		newest[string(o.parts[i].session)] = &o.parts[i]
+	o.check(l)
+	found, err := read(ctx, o.db, "select_unsent", scanSpan, o.name)
+	known := make(map[string]int64)
+	for i := range o.spans {
+		known[string(o.spans[i].key)] = o.spans[i].through
 	}
 	for _, p := range found {
-		if known := newest[string(p.session)]; known != nil {
-			p.from, p.fromSeq = known.through, known.seq
-		}
-		if p.through > p.from {
-			p.at, p.seqs = o.last, make(map[int64]int64)
+		if p.from = max(p.from, known[string(p.key)]); p.through > p.from {
+			p.at = o.last
 			o.last = p.end()
-			o.parts = append(o.parts, p)
+			o.spans = append(o.spans, p)
 		}
 	}
-	return nil
+	return err
 }
 
 func (o *outbox) LastSeq(ctx context.Context) (int64, error) {
@@ -193,65 +199,29 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 			return nil, err
 		}
 	}
-	for i := range o.parts {
-		p := &o.parts[i]
-		for at := max(after, p.at); at < p.end(); {
-			n := p.number(at)
-			seq, known := p.seqs[n]
-			if n == p.from {
-				seq, known = p.fromSeq, true
-			}
-			if !known {
-				if seq, err = only(read(ctx, o.db, "select_sent_seq", one[int64], p.session, n)); err != nil {
-					return nil, err
-				}
-			}
-			rows, err := o.partRows(ctx, p, seq, min(maxRows-len(out), nextRows), maxBytes)
+	for i := range o.spans {
+		p := &o.spans[i]
+		for at := max(after, p.at); at < p.end() && len(out) < maxRows && maxBytes > 0; at = o.given {
+			rows, err := read(ctx, o.db, "select_unsent_rows", numbered(p.of), p.key, p.number(at), p.through, min(maxRows-len(out), nextRows), maxBytes)
 			if err != nil || len(rows) == 0 {
 				return out, err
 			}
 			for _, e := range rows {
-				size := int64(len(e.Content) + len(e.ContentParts) + len(e.Attributes) + len(e.LatencyMS) + len(e.ErrorMessage))
-				if len(out) == maxRows || len(out) > 0 && size > maxBytes {
+				if maxBytes -= sizeOf(&e.Event); maxBytes < 0 && len(out) > 0 {
 					return out, nil
 				}
-				maxBytes -= size
-				p.seqs[e.number] = e.Seq
-				at = p.at + e.number - p.from
-				e.Seq = at
-				o.given = max(o.given, at)
-				out = append(out, e.Event)
-			}
-			if len(out) == maxRows || maxBytes <= 0 {
-				return out, nil
+				e.Seq = p.at + e.number - p.from
+				o.given = max(o.given, e.Seq)
+				out, at = append(out, e.Event), e.Seq
 			}
 		}
 	}
 	return out, nil
 }
 
-// partRows reads rows of a part behind the one with the number seq.
-func (o *outbox) partRows(ctx context.Context, p *span, seq int64, maxRows int, maxBytes int64) ([]row, error) {
-	of, err := only(read(ctx, o.db, "select_names", scanSession, p.session))
-	if err != nil {
-		return nil, err
-	}
-	rows, err := read(ctx, o.db, "select_events", func(r scanner) (row, error) {
-		e, err := scanRow(r)
-		e.AppName, e.UserID, e.SessionID = of.App, of.User, of.ID
-		return e, err
-	}, p.session, seq, maxRows, maxBytes)
-	return slices.DeleteFunc(rows, func(e row) bool { return e.number > p.through }), err
-}
-
-// at returns the part that has a position.
-func (o *outbox) at(position int64) *span {
-	for i := range o.parts {
-		if p := &o.parts[i]; position > p.at && position <= p.end() {
-			return p
-		}
-	}
-	return nil
+// sizeOf returns the bytes of a row that count for a bound.
+func sizeOf(e *record.Event) int64 {
+	return int64(len(e.Content) + len(e.ContentParts) + len(e.Attributes) + len(e.LatencyMS) + len(e.ErrorMessage))
 }
 
 func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []store.DeadLetter) error {
@@ -262,62 +232,53 @@ func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []sto
 			return err
 		}
 	}
+	numbers := make(map[string]int64) // of several spans of a session the last counts
+	for i := range o.spans {
+		if p := &o.spans[i]; to > p.at {
+			numbers[string(p.key)] = p.number(to)
+		}
+	}
 	var keys [][]byte
-	var numbers, seqs []int64
-	err := o.do(ctx, fmt.Sprintf("advance %s to %d", o.name, to), func(ctx context.Context) error {
+	var through []int64
+	for key, n := range numbers {
+		keys, through = append(keys, []byte(key)), append(through, n)
+	}
+	var held [][2]int64 // the id of the destination, and how often rows were acknowledged
+	err := o.do(ctx, fmt.Sprintf("advance %s to %d", o.name, to), func(ctx context.Context) (err error) {
 		return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-			held, err := query(ctx, tx, "lock_destination", one[int64], o.name, owner)
+			held, err = query(ctx, tx, "move_destination", func(r scanner) (n [2]int64, err error) { return n, r.to(&n[0], &n[1]) }, o.name, owner)
 			switch {
 			case err != nil:
 				return err
 			case len(held) == 0:
 				return fmt.Errorf("%s: %w: %q has no lease of it", o.name, store.ErrLeaseLost, owner)
+			case held[0][1] != o.moved+1 && o.moved >= 0:
+				return fmt.Errorf("%s: %w: others have sent", o.name, store.ErrLeaseLost)
 			case to < o.sent:
 				return fmt.Errorf("it is at %d already: a position never moves backwards", o.sent)
 			case to > o.last:
 				return fmt.Errorf("the last row is at %d: rows to come would never be sent", o.last)
 			}
 			for i := range dead {
-				if err := o.putLetter(ctx, tx, held[0], &dead[i]); err != nil {
+				if err := o.putLetter(ctx, tx, held[0][0], &dead[i]); err != nil {
 					return err
 				}
 			}
-			for i := range o.parts {
-				p := &o.parts[i]
-				if to <= p.at {
-					continue
-				}
-				n, seq := p.number(to), p.seq
-				if n < p.through && p.seqs[n] == 0 {
-					if seq, err = only(query(ctx, tx, "select_sent_seq", one[int64], p.session, n)); err != nil {
-						return err
-					}
-				} else if n < p.through {
-					seq = p.seqs[n]
-				}
-				keys, numbers, seqs = append(keys, p.session), append(numbers, n), append(seqs, seq)
+			_, err = exec(ctx, tx, "lock_sessions", keys)
+			if err == nil {
+				_, err = exec(ctx, tx, "advance_unsent", held[0][0], keys, through)
 			}
-			// Of several parts of a session the last counts.
-			for i := len(keys) - 1; i >= 0; i-- {
-				if slices.ContainsFunc(keys[i+1:], func(k []byte) bool { return string(k) == string(keys[i]) }) {
-					keys, numbers, seqs = slices.Delete(keys, i, i+1), slices.Delete(numbers, i, i+1), slices.Delete(seqs, i, i+1)
-				}
+			if err == nil {
+				_, err = exec(ctx, tx, "remove_sent", held[0][0], keys)
 			}
-			if _, err := exec(ctx, tx, "lock_sessions", keys); err != nil {
-				return err
-			}
-			if _, err := exec(ctx, tx, "advance_unsent", held[0], keys, numbers, seqs); err != nil {
-				return err
-			}
-			_, err = exec(ctx, tx, "remove_sent", held[0], keys)
 			return err
 		})
 	})
 	if err != nil {
 		return err
 	}
-	o.sent, o.given = to, max(o.given, to)
-	o.parts = slices.DeleteFunc(o.parts, func(p span) bool { return p.end() <= to })
+	o.sent, o.given, o.moved = to, max(o.given, to), held[0][1]
+	o.spans = slices.DeleteFunc(o.spans, func(p span) bool { return p.end() <= to })
 	return nil
 }
 
@@ -344,35 +305,28 @@ func (o *outbox) Forget(ctx context.Context) error {
 }
 
 func (o *outbox) Backlog(ctx context.Context) (l store.Backlog, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.find(ctx); err != nil {
-		return l, err
-	}
-	if l.DeadLetters, err = only(read(ctx, o.db, "count_dead_letters", one[int64], o.name)); err != nil {
+	lacks, err := read(ctx, o.db, "select_unsent", scanSpan, o.name)
+	if err != nil {
 		return l, err
 	}
 	var keys [][]byte
-	var seqs []int64
-	for i := range o.parts {
-		p := &o.parts[i]
-		if p.end() > o.sent {
-			seq := p.fromSeq
-			if n := p.number(max(o.sent, p.at)); n > p.from {
-				if seq, err = only(read(ctx, o.db, "select_sent_seq", one[int64], p.session, n)); err != nil {
-					return l, err
-				}
-			}
-			keys, seqs = append(keys, p.session), append(seqs, seq)
-		}
+	var numbers []int64
+	for _, p := range lacks {
+		l.Rows += p.through - p.from
+		keys, numbers = append(keys, p.key), append(numbers, p.from)
 	}
-	if l.Rows = o.last - o.sent; l.Rows > 0 {
+	if l.Rows > 0 {
+		o.mu.Lock()
 		l.First = o.sent + 1
-		oldest, err := only(read(ctx, o.db, "select_oldest", one[*int64], keys, seqs))
+		o.mu.Unlock()
+		oldest, err := only(read(ctx, o.db, "select_oldest", one[*int64], keys, numbers))
 		if err != nil || oldest == nil {
 			return l, err
 		}
 		l.Oldest = time.UnixMicro(*oldest).UTC()
+	}
+	if l.DeadLetters, err = only(read(ctx, o.db, "count_dead_letters", one[int64], o.name)); err != nil {
+		return l, err
 	}
 	graphs := outbox{db: o.db, name: store.GraphDestination(o.name)}
 	if _, found, err := graphs.lease(ctx); err != nil || !found {
@@ -383,7 +337,7 @@ func (o *outbox) Backlog(ctx context.Context) (l store.Backlog, err error) {
 	return l, err
 }
 
-// Triggers implements [store.Outbox]. Behind the first part that the other destination has not whole it looks no further.
+// Triggers implements [store.Outbox]. Behind the first span that the other destination has not whole it looks no further.
 func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []store.Trigger, through int64, err error) {
 	of, graphs := strings.CutPrefix(o.name, store.GraphDestination(""))
 	if !graphs || limit <= 0 {
@@ -394,32 +348,27 @@ func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []s
 	if err := o.find(ctx); err != nil {
 		return nil, 0, err
 	}
-	lacks := make(map[string]int64)
-	_, err = read(ctx, o.db, "select_unsent", func(r scanner) (p span, err error) {
-		err = r.to(&p.session, &p.from, &p.fromSeq, &p.through, &p.seq)
-		lacks[string(p.session)] = p.from
-		return p, err
-	}, of)
+	lacks, err := read(ctx, o.db, "select_unsent", scanSpan, of)
 	if err != nil {
 		return nil, 0, err
 	}
+	sent := make(map[string]int64)
+	for _, p := range lacks {
+		sent[string(p.key)] = p.from + 1
+	}
 	through = after
-	for i := range o.parts {
-		p := &o.parts[i]
+	for i := range o.spans {
+		p := &o.spans[i]
 		to := p.through
-		if sent, part := lacks[string(p.session)]; part {
-			to = max(p.from, min(to, sent))
+		if first := sent[string(p.key)]; first > 0 {
+			to = max(p.from, min(to, first-1))
 		}
-		numbers, err := read(ctx, o.db, "select_triggers", one[int64], p.session, p.fromSeq, p.number(max(after, p.at)), to)
-		if err != nil {
-			return nil, 0, err
-		}
-		of, err := only(read(ctx, o.db, "select_names", scanSession, p.session))
+		numbers, err := read(ctx, o.db, "select_triggers", one[int64], p.key, p.number(after), to)
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, n := range numbers {
-			list = append(list, store.Trigger{Seq: p.at + n - p.from, Session: of})
+			list = append(list, store.Trigger{Seq: p.at + n - p.from, Session: p.of})
 			if len(list) == limit {
 				return list, list[limit-1].Seq, nil
 			}
@@ -428,14 +377,19 @@ func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []s
 			break
 		}
 	}
+	o.given = max(o.given, through)
 	return list, through, nil
 }
 
 // putLetter stores a letter for the row at its position.
 func (o *outbox) putLetter(ctx context.Context, tx querier, destination int64, l *store.DeadLetter) error {
-	if p := o.at(l.Seq); p != nil {
+	for i := range o.spans {
+		p := &o.spans[i]
+		if l.Seq <= p.at || l.Seq > p.end() {
+			continue
+		}
 		bytes, code, reason, at := o.words(l)
-		n, err := exec(ctx, tx, "insert_dead_letter", destination, p.session, p.number(l.Seq), bytes, code, reason, at)
+		n, err := exec(ctx, tx, "insert_dead_letter", destination, p.key, p.number(l.Seq), bytes, code, reason, at)
 		if err != nil || n > 0 {
 			return err
 		}
@@ -473,7 +427,7 @@ func (o *outbox) DeadLetters(ctx context.Context, limit int) ([]store.DeadLetter
 func (o *outbox) DeadRows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
 	rows, err := read(ctx, o.db, "select_dead_rows", scanNamed, o.name, after, maxRows)
 	for i, e := range rows {
-		if maxBytes -= int64(len(e.Content) + len(e.ContentParts) + len(e.Attributes) + len(e.LatencyMS) + len(e.ErrorMessage)); maxBytes < 0 && i > 0 {
+		if maxBytes -= sizeOf(&e); maxBytes < 0 && i > 0 {
 			return rows[:i], err
 		}
 	}

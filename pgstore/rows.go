@@ -50,11 +50,18 @@ func scanNamed(r scanner) (record.Event, error) {
 	return e.Event, err
 }
 
-// rowOf reads a row of a session that the caller has.
-func rowOf(s record.Session) func(scanner) (record.Event, error) {
-	return func(r scanner) (record.Event, error) {
+// numbered reads a row of a session that the caller has, and rowOf the same without its number.
+func numbered(s record.Session) func(scanner) (row, error) {
+	return func(r scanner) (row, error) {
 		e, err := scanRow(r)
 		e.AppName, e.UserID, e.SessionID = s.App, s.User, s.ID
+		return e, err
+	}
+}
+
+func rowOf(s record.Session) func(scanner) (record.Event, error) {
+	return func(r scanner) (record.Event, error) {
+		e, err := numbered(s)(r)
 		return e.Event, err
 	}
 }

@@ -362,15 +362,15 @@ func (s *db) saveLosses() error {
 	}
 	ctx, cancel := context.WithTimeout(s.hurry, statementTime)
 	defer cancel()
-	losses := slices.Clone(s.losses)
-	slices.SortFunc(losses, func(a, b queue.Loss) int { return slices.Compare(keyOf(a.Session), keyOf(b.Session)) })
-	var b pgx.Batch
-	for _, l := range losses {
-		var of sessionsOf
-		of.add(l.Session, keyOf(l.Session))
-		b.Queue(statement("insert_sessions"), texts([]any{of.keys, of.app, of.user, of.ids})...)
-		b.Queue(statement("lock_sessions"), of.keys)
-		b.Queue(statement("add_lost_rows"), texts([]any{of.keys[0], digest(l.Run), l.Run, l.Rows, store.LossRuns, digest("")})...)
+	var of sessionsOf
+	var b, counts pgx.Batch
+	for _, l := range s.losses {
+		key := keyOf(l.Session)
+		of.add(l.Session, key)
+		counts.Queue(statement("add_lost_rows"), texts([]any{key, digest(l.Run), l.Run, l.Rows, store.LossRuns, digest("")})...)
 	}
+	b.Queue(statement("insert_sessions"), texts([]any{of.keys, of.app, of.user, of.ids})...)
+	b.Queue(statement("lock_sessions"), of.keys)
+	b.QueuedQueries = append(b.QueuedQueries, counts.QueuedQueries...)
 	return s.pool.SendBatch(ctx, &b).Close()
 }

@@ -8,14 +8,14 @@ WITH made AS (
   ON CONFLICT DO NOTHING
   RETURNING id
 )
-INSERT INTO contextgraph.unsent (destination, session, number, seq)
-SELECT m.id, s.key, s.number - s.events, 0
+INSERT INTO contextgraph.unsent (destination, session, number)
+SELECT m.id, s.key, s.number - s.events
 FROM made AS m
 CROSS JOIN contextgraph.sessions AS s
 WHERE s.events > 0
 
 -- name: select_destination
-SELECT id, owner, coalesce(lease_until > clock_timestamp(), false), coalesce(lease_until, 'epoch')
+SELECT owner, coalesce(lease_until, 'epoch'), moved
 FROM contextgraph.destinations WHERE name = $1
 
 -- name: lease_destination
@@ -25,9 +25,9 @@ WHERE name = $1 AND (owner IN ('', $2) OR coalesce(lease_until <= clock_timestam
 -- name: release_destination
 UPDATE contextgraph.destinations SET owner = '', lease_until = NULL WHERE name = $1 AND owner = $2
 
--- name: lock_destination
--- Rows that are stored at the same time only need its key.
-SELECT id FROM contextgraph.destinations WHERE name = $1 AND owner = $2 AND $2 <> '' FOR NO KEY UPDATE
+-- name: move_destination
+UPDATE contextgraph.destinations SET moved = moved + 1 WHERE name = $1 AND owner = $2 AND $2 <> ''
+RETURNING id, moved
 
 -- name: forget_destination
 DELETE FROM contextgraph.destinations

@@ -26,8 +26,8 @@ WITH input AS (
   FROM stored
   GROUP BY session
 ), pending AS (
-  INSERT INTO contextgraph.unsent (destination, session, number, seq)
-  SELECT d.id, s.key, s.number, s.last_seq
+  INSERT INTO contextgraph.unsent (destination, session, number)
+  SELECT d.id, s.key, s.number
   FROM sums AS n
   JOIN contextgraph.sessions AS s ON s.key = n.session
   CROSS JOIN contextgraph.destinations AS d

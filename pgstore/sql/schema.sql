@@ -60,7 +60,8 @@ CREATE TABLE contextgraph.rows (
   content_parts  text NOT NULL,
   attributes     text NOT NULL,
   latency_ms     text NOT NULL,
-  PRIMARY KEY (session, seq)
+  PRIMARY KEY (session, seq),
+  UNIQUE (session, number)
 );
 
 CREATE TABLE contextgraph.child_sessions (
@@ -140,11 +141,12 @@ CREATE TABLE contextgraph.summaries (
   more     bytea NOT NULL
 );
 
--- Where rows are sent. Nobody sends when lease_until is NULL.
+-- Where rows are sent. Nobody sends when lease_until is NULL. moved counts how often rows were acknowledged.
 CREATE TABLE contextgraph.destinations (
   id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name        text COLLATE "C" NOT NULL UNIQUE,
   owner       text NOT NULL DEFAULT '',
+  moved       bigint NOT NULL DEFAULT 0,
   lease_until timestamptz
 );
 
@@ -153,7 +155,6 @@ CREATE TABLE contextgraph.unsent (
   destination bigint NOT NULL REFERENCES contextgraph.destinations (id) ON DELETE CASCADE,
   session     bytea NOT NULL,
   number      bigint NOT NULL,
-  seq         bigint NOT NULL,
   PRIMARY KEY (destination, session)
 );
 

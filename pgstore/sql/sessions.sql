@@ -62,6 +62,3 @@ UPDATE contextgraph.sessions SET removing = true, removed_to = $2, removed = rem
 UPDATE contextgraph.sessions AS s SET removing = false, agents = CASE WHEN s.events = 0 THEN '{}' ELSE s.agents END,
   first_time = coalesce((SELECT min(r."timestamp") FROM contextgraph.rows AS r WHERE r.session = s.key), s.first_time)
 WHERE s.key = $1
-
--- name: select_names
-SELECT app_name, user_id, session_id FROM contextgraph.sessions WHERE key = $1
