@@ -243,14 +243,17 @@ func TestUnknownAnswerOfALedger(t *testing.T) {
 	p := pgtest.NewProxy(t, url)
 	s, other := opened(t, p.URL), opened(t, url)
 	a := approvalIn(t, other, 1, safety.StatePermitted)
+	p.Delay = 10 * time.Second
 	p.LoseAnswer("UPDATE contextgraph.approvals SET")
 	failed := make(chan error, 1)
 	go func() {
 		_, err := s.Transition(t.Context(), storetest.Transition(a, safety.StateExecuting))
 		failed <- err
 	}()
-	for p.Lost() == 0 {
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if got, err := safety.Get(t.Context(), other, a.ID); err != nil || got.InDoubt() {
+			break
+		}
 	}
 	p.Away(true)
 	if err := <-failed; err == nil {

@@ -16,6 +16,8 @@ import (
 type Proxy struct {
 	// URL is that of the database behind the proxy.
 	URL string
+	// Delay is how long a statement has to take effect before its connection is cut.
+	Delay time.Duration
 
 	listen net.Listener
 	server string
@@ -29,9 +31,6 @@ type Proxy struct {
 	hits   int
 }
 
-// lossAfter is how long a statement has to take effect before its connection is cut.
-const lossAfter = 150 * time.Millisecond
-
 // NewProxy returns a proxy for a database until the end of the test.
 func NewProxy(t testing.TB, url string) *Proxy {
 	t.Helper()
@@ -40,7 +39,7 @@ func NewProxy(t testing.TB, url string) *Proxy {
 		t.Fatal(err)
 	}
 	host := url[strings.IndexByte(url, '@')+1 : strings.LastIndexByte(url, '/')]
-	p := &Proxy{URL: strings.Replace(url, host, l.Addr().String(), 1), listen: l, server: host, conns: make(map[net.Conn]bool)}
+	p := &Proxy{URL: strings.Replace(url, host, l.Addr().String(), 1), listen: l, server: host, Delay: 150 * time.Millisecond, conns: make(map[net.Conn]bool)}
 	p.all.Go(p.accept)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -108,14 +107,17 @@ func (p *Proxy) accept() {
 		p.mu.Lock()
 		p.conns[client], p.conns[server] = true, true
 		p.mu.Unlock()
-		deaf := make(chan struct{})
-		p.all.Go(func() { p.forward(client, server, deaf) })
-		p.all.Go(func() { p.answer(client, server, deaf) })
+		deaf, gone := make(chan struct{}), make(chan struct{})
+		p.all.Go(func() { p.forward(client, server, deaf, gone) })
+		p.all.Go(func() {
+			defer close(gone)
+			p.answer(client, server, deaf)
+		})
 	}
 }
 
 // forward brings statements to the server.
-func (p *Proxy) forward(client, server net.Conn, deaf chan struct{}) {
+func (p *Proxy) forward(client, server net.Conn, deaf, gone chan struct{}) {
 	defer p.end(client, server)
 	buffer := make([]byte, 1<<20)
 	for {
@@ -141,7 +143,10 @@ func (p *Proxy) forward(client, server net.Conn, deaf chan struct{}) {
 			return
 		}
 		if hit {
-			time.Sleep(lossAfter)
+			select {
+			case <-time.After(p.Delay):
+			case <-gone:
+			}
 			return
 		}
 	}
