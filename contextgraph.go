@@ -361,7 +361,7 @@ func (in *Instance) Approvals(ctx context.Context, s record.Session) ([]safety.A
 	return in.store.Ledger().List(ctx, safety.Query{Session: s})
 }
 
-// JournalPath returns the file of the journal, "" when recording is off.
+// JournalPath returns the file of the journal; "" when recording is off, and with a database in its place.
 func (in *Instance) JournalPath() string {
 	if in.journal == nil {
 		return ""

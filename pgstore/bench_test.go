@@ -35,13 +35,17 @@ var stores = map[string]func(b *testing.B) store.Store{
 
 // BenchmarkRows stores rows of 1.3 KB.
 func BenchmarkRows(b *testing.B) {
+	rows := 50_000
+	if testing.Short() {
+		rows = 2_000
+	}
 	payload := []byte(`{"result":"` + strings.Repeat("abcdefghij", 100) + `"}`)
 	for _, sessions := range []int{50, 10_000} {
 		for _, name := range []string{"sqlite", "postgres", "pooled"} {
 			b.Run(fmt.Sprintf("%d/%s", sessions, name), func(b *testing.B) {
 				s := stores[name](b)
 				for b.Loop() {
-					for n := range 50_000 {
+					for n := range rows {
 						e := rowIn(fmt.Sprint("s", n%sessions), n)
 						e.EventID = fmt.Sprintf("%032x", s.Stats().Accepted)
 						e.Content, e.Attributes = payload, []byte(`{"adk":{"app_name":"app","call_id":"adk-0123456789","model":"m"}}`)
@@ -109,7 +113,10 @@ func BenchmarkEvidence(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		more(10_000)
+		if !testing.Short() {
+			more(9_000)
+		}
+		more(1_000)
 		of := record.Session{App: "app", User: "u", ID: "s"}
 		b.Run(name+"/all", func(b *testing.B) {
 			for b.Loop() {

@@ -379,11 +379,14 @@ func TestLeases(t *testing.T) {
 	if b.Running(of, "another run") {
 		t.Error("another run is under way")
 	}
-	pgtest.Exec(t, url, "UPDATE contextgraph.approvals SET lease_until = clock_timestamp() + interval '100 ms'")
+	pgtest.Exec(t, url, "UPDATE contextgraph.approvals SET lease_until = clock_timestamp() + interval '9 s'")
 	if n, err := query(t.Context(), a.pool, "renew_leases", one[string], []string{approval.ID}, leaseTime.Seconds()); err != nil || len(n) != 1 {
 		t.Errorf("renewed %v, %v", n, err)
 	}
-	time.Sleep(150 * time.Millisecond)
+	var left float64
+	if err := a.pool.QueryRow(t.Context(), "SELECT extract(epoch FROM lease_until - clock_timestamp())::float8 FROM contextgraph.approvals").Scan(&left); err != nil || left < 10 {
+		t.Errorf("after a renewal %v s are left, %v", left, err)
+	}
 	running("renewed", true)
 	pgtest.Exec(t, url, "UPDATE contextgraph.approvals SET lease_until = clock_timestamp() - interval '1 ms'")
 	running("over", false)
