@@ -45,6 +45,8 @@ type Evidence struct {
 type Arguments struct {
 	// Read has the places that rules read, as JSON Pointers.
 	Read []string
+	// Money has, by place, what rules read as an amount, as people write it.
+	Money map[string]string
 	// Faults says in words what rules may have left aside: a list of which they do not read all, a member that
 	// programs may take for one that they read.
 	Faults []string

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/theory/jsonpath"
+
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/args"
@@ -87,7 +89,7 @@ func (x *Extractor) arguments(d record.Decision, named []string) (out entity.Arg
 	if err != nil {
 		return out, fmt.Errorf("the arguments of %s: %w", d.Tool, err)
 	}
-	reader := args.New(doc)
+	reader, money := args.New(doc), make(map[string]string)
 	for _, c := range x.byEvent[record.ToolStarting] {
 		if c.In != config.InAction || c.Tool != d.Tool {
 			continue
@@ -95,10 +97,27 @@ func (x *Extractor) arguments(d record.Decision, named []string) (out entity.Arg
 		reader.Names(c.Name, c.Optional, c.each, c.value)
 		for _, a := range c.attributes {
 			reader.Reads(c.each, a.path)
+			if a.Type == entity.KindMoney {
+				amounts(money, doc, c.each, a.path, a.Currency)
+			}
+		}
+		if c.ValueType == entity.KindMoney {
+			amounts(money, doc, c.each, c.value, c.Currency)
 		}
 		if c.artifact != nil {
 			reader.Reads(c.each, c.artifact)
 		}
 	}
-	return entity.Arguments{Read: reader.Read(), Faults: reader.Faults(named)}, nil
+	return entity.Arguments{Read: reader.Read(), Money: money, Faults: reader.Faults(named)}, nil
+}
+
+// amounts notes what a path selects from the nodes at another one, where it is an amount.
+func amounts(money map[string]string, doc any, from, path *jsonpath.Path, currency string) {
+	for _, start := range from.SelectLocated(doc) {
+		for _, n := range path.SelectLocated(start.Node) {
+			if v, err := entity.FromAny(n.Node, entity.KindMoney, currency); err == nil {
+				money[start.Path.Pointer()+n.Path.Pointer()] = v.String()
+			}
+		}
+	}
 }

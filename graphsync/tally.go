@@ -69,7 +69,7 @@ type Tally struct {
 	Failed int `json:"failed,omitempty"`
 	// Nearly describes the latest row that the rule found nothing in: how far its path matched, and
 	// what stood there instead. It is the error for a row that contradicts the rule. "" says that
-	// every row gave something, or had an empty list for the rule.
+	// every row gave something, or had null or an empty list for the rule.
 	Nearly string `json:"nearly,omitempty"`
 	// Unrepeated counts the rows of tools that are not registered with Replayable. Other things may have
 	// appeared beside those that such a row shows, and no check knows of them.
@@ -127,7 +127,7 @@ func tallied(list []Tally, reads []ruleRead, repeats bool, failedRule string, er
 const maxNearly = 300
 
 // nearly describes how far a path matches in a document, and what stands there instead of the rest.
-// It returns "" where an empty list stands: there was nothing to find.
+// It returns "" where null or an empty list stands: there was nothing to find.
 func nearly(p *jsonpath.Path, doc any) string {
 	segments := p.Query().Segments()
 	for n := len(segments) - 1; n >= 0; n-- {
@@ -136,7 +136,7 @@ func nearly(p *jsonpath.Path, doc any) string {
 		if len(nodes) == 0 {
 			continue
 		}
-		if list, ok := nodes[0].([]any); ok && len(list) == 0 {
+		if list, ok := nodes[0].([]any); ok && len(list) == 0 || nodes[0] == nil {
 			return ""
 		}
 		at := asWritten(segments[:n])

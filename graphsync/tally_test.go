@@ -29,7 +29,7 @@ func TestTallies(t *testing.T) {
 		{"a text in the place of a list", "$.items[*]", `{"items":"secret"}`, "$.items is a text, without [*]", 0, true},
 		{"a number", "$.items[*]", `{"items":7}`, "$.items is a number, without [*]", 0, true},
 		{"a boolean", "$.items[*]", `{"items":true}`, "$.items is a boolean, without [*]", 0, true},
-		{"null", "$.items[*]", `{"items":null}`, "$.items is null, without [*]", 0, true},
+		{"null", "$.items[*]", `{"items":null}`, "", 0, false},
 		{"an empty object", "$.items.all[*]", `{"items":{}}`, "$.items is an empty object, without .all", 0, true},
 		{"a list in the place of an object", "$.name", `[1,2]`, "$ is a list of 2, without .name", 0, true},
 		{"a member that needs brackets", `$['all items'][*]`, `{"items":[]}`, `$ is an object with items, without ["all items"]`, 0, true},

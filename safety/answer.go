@@ -276,7 +276,7 @@ func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans A
 		out.Reason = CodeClock
 		return out, err
 	}
-	t := Transition{Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("approved", ans.RunID)}
+	t := Transition{Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("said yes", ans.RunID)}
 	down, only := out.Report.down()
 	switch verdict := out.Report.Verdict(); {
 	case verdict == Safe:
@@ -286,7 +286,7 @@ func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans A
 	case only && ans.Override != "":
 		t.To, t.NotAfter = StateApproved, true
 		t.Set.Consent = Consent{Who: approver, Content: ans.Content, Override: ans.Override, Unchecked: down}
-		t.Note = g.note("approved although sources are down ("+quoted(oneLine(ans.Override))+")", ans.RunID)
+		t.Note = g.note("said yes although sources are down ("+quoted(oneLine(ans.Override))+")", ans.RunID)
 	default:
 		t.To, out.Reason = a.State, CodeCheckFailed
 	}

@@ -330,7 +330,7 @@ func TestOverride(t *testing.T) {
 			notes = append(notes, s.Note)
 		}
 	}
-	const noted = `approved although sources are down ("the shop confirmed by phone") in run run-2`
+	const noted = `said yes although sources are down ("the shop confirmed by phone") in run run-2`
 	if diff := cmp.Diff([]string{noted, noted, "sources are down; runs on the word of eva, tom"}, notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
@@ -366,7 +366,7 @@ func TestReasonOfARejection(t *testing.T) {
 		{"a reason in lines", safety.Answer{Because: "no \"ads\"\nnow"}, safety.CodeRejected, "no \"ads\"\nnow", `rejected ("no 'ads' now") in run run-2`},
 		{"a reason of blanks", safety.Answer{Because: " \n"}, safety.CodeRejected, "", "rejected in run run-2"},
 		{"a wish says it all", safety.Answer{Because: "too expensive", Change: "less"}, safety.CodeChange, "", "rejected, with a wish for a change, in run run-2"},
-		{"an approval has none", safety.Answer{Confirmed: true, Because: "cheap"}, "", "", "approved in run run-2"},
+		{"an approval has none", safety.Answer{Confirmed: true, Because: "cheap"}, "", "", "said yes in run run-2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for who, known := range map[string]string{"eva": "", "": " by the user of the session; nothing authenticated them"} {

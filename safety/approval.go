@@ -117,6 +117,12 @@ type Approval struct {
 	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
 	// of [Guard.Ask] has them: a [Ledger] does not store them.
 	Costs []Cost
+	// Total is what the call buys in all, as "10 × €3.10 = €31"; "" where quantity and price are not known to belong to one
+	// thing. Each has, by key, the attribute that is what one costs. Only the result of [Guard.Ask] has them.
+	Total string
+	Each  map[string]string
+	// Money has the amounts that rules read in the arguments, by JSON Pointer. Only the result of [Guard.Ask] has it.
+	Money map[string]string
 	// NotChecked names the arguments that nothing reads, as "options.ship.to". Only the result of [Guard.Ask] has it.
 	NotChecked []string
 	// Fails says why the check will fail, as far as that is known by the arguments and by what the model that asked had
@@ -214,6 +220,7 @@ func (a Approval) Clone() Approval {
 		a.Needs[key] = maps.Clone(needs)
 	}
 	a.Costs = slices.Clone(a.Costs)
+	a.Each, a.Money = maps.Clone(a.Each), maps.Clone(a.Money)
 	a.NotChecked = slices.Clone(a.NotChecked)
 	a.Fails = slices.Clone(a.Fails)
 	a.Gaps = slices.Clone(a.Gaps)
@@ -240,6 +247,8 @@ func (a Approval) Clone() Approval {
 //	  "check": {"verdict", "at": RFC 3339, "not_yet": [text]}, the check before asking and what it could not look at,
 //	    absent where none was made,
 //	  "state": {key: value as text}, see [Surroundings.Shown], absent where there is none,
+//	  "money": {JSON Pointer: text}, the amounts that rules read in the arguments, absent where there is none,
+//	  "total": text, see [Approval.Total], absent where there is none,
 //	  "costs": [{"budget_type", "budget", "limit", "seen", "others"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
 //	  "notes": [text], absent where there is none,
@@ -321,6 +330,16 @@ func (a Approval) Shown() map[string]any {
 	}
 	if len(a.Surroundings.Shown) > 0 {
 		out["state"] = a.Surroundings.shown()
+	}
+	if len(a.Money) > 0 {
+		money := make(map[string]any, len(a.Money))
+		for at, amount := range a.Money {
+			money[at] = amount
+		}
+		out["money"] = money
+	}
+	if a.Total != "" {
+		out["total"] = a.Total
 	}
 	if len(a.Costs) > 0 {
 		out["costs"] = a.shownCosts()

@@ -5,13 +5,16 @@ package safety
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/args"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
@@ -66,6 +69,45 @@ func (q *inquiry) notRead(b rulebook) []string {
 		}
 	}
 	return args.Unread(root, append(reader.Read(), q.record.Arguments.Read...))
+}
+
+// money returns what rules read as an amount in the arguments, by JSON Pointer, as far as redact shows it.
+func (q *inquiry) money(redact func(args []byte) []byte) map[string]string {
+	if redact == nil || len(q.record.Arguments.Money) == 0 {
+		return nil
+	}
+	plain, _ := jsonenc.Decode([]byte(q.decision.Args))
+	shown, _ := jsonenc.Decode(redact([]byte(q.decision.Args)))
+	out := maps.Clone(q.record.Arguments.Money)
+	maps.DeleteFunc(out, func(at, _ string) bool {
+		v, known := scalarAt(plain, at)
+		w, same := scalarAt(shown, at)
+		return !known || !same || v != w
+	})
+	return out
+}
+
+// scalarAt returns the scalar at a JSON Pointer; false if there is none.
+func scalarAt(v any, pointer string) (any, bool) {
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(in) {
+				return nil, false
+			}
+			v = in[i]
+		default:
+			return nil, false
+		}
+	}
+	switch v.(type) {
+	case nil, map[string]any, []any:
+		return nil, false
+	}
+	return v, true
 }
 
 // failsHint says what is known to fail.

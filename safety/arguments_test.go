@@ -159,3 +159,24 @@ func TestNeedsOfTwoSpellings(t *testing.T) {
 		said(t, b.check(), want...)
 	}
 }
+
+// What rules read as an amount is shown as one, but for what must not be shown.
+func TestMoney(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.args = map[string]any{"total": 5, "secret": 6, "lines": []any{map[string]any{"a/b": 7}}, "text": `{"n": 8}`, "none": nil}
+	b.record.snap.Arguments.Money = map[string]string{
+		"/total": "$5", "/secret": "$6", "/lines/0/a~1b": "$7", "/lines/1/n": "$1", "/lines/x": "$1", "/lines": "$1", "/text/n": "$8", "/none": "$0", "/gone": "$2",
+	}
+	r := b.request()
+	if a, err := b.guard.Ask(t.Context(), r); err != nil || a.Money != nil || a.Shown()["money"] != nil {
+		t.Errorf("without a function that redacts: %v, %v", a.Money, err)
+	}
+	r.CallID, r.Redact = "call-2", func(args []byte) []byte { return []byte(strings.Replace(string(args), `6`, `"[redacted]"`, 1)) }
+	a, err := b.guard.Ask(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"/total": "$5", "/lines/0/a~1b": "$7"}, a.Shown()["money"]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

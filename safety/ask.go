@@ -138,6 +138,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		return a, fmt.Errorf("safety: %w", err)
 	}
 	costs, notChecked := q.costs(g.policy), q.notRead(g.policy)
+	total, each := q.total(ctx, g.policy)
 	q.approvalID, q.requester, q.authenticated = a.ID, requester, authenticated
 	q.blame(problems(snap.Receipt, snap.Gaps)...)
 	q.blame(q.acting(g.policy)...)
@@ -158,6 +159,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
+	a.Total, a.Each, a.Money = total, each, q.money(r.Redact)
 	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked = costs, notChecked, known.fails(), known.never(), checked
 	if !r.Chained {
 		return a, nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -104,6 +105,9 @@ func (q *inquiry) checkBudget(p rulebook, b budget, found []examined) (Cost, *Al
 		price := found[i].result.Now[b.Cost.Attribute]
 		if !found[i].read || price.IsZero() {
 			return price, &unreadError{b.Cost.Attribute, found[i].unread(q.targets[i].entity)}
+		}
+		if e, there := q.targets[i].entity, found[i].result.Now; isFalse(availability, there[availability]) || isFalse(Exists, there[Exists]) {
+			cost.Unavailable = strings.TrimPrefix(cost.Unavailable+", "+e.Type+" "+e.Value, ", ")
 		}
 		return price, nil
 	})

@@ -57,6 +57,9 @@ func TestBudgetExceeded(t *testing.T) {
 	out := b.answer(true)
 	r := out.Report
 	wantDrift(t, r, safety.PriceChanged, safety.Unavailable, safety.BudgetExceeded)
+	if got := r.Costs()[0].Unavailable; got != "Product Yahoo" {
+		t.Errorf("the sum has %q, which cannot be had", got)
+	}
 	if r.StaleEntities() != 2 || r.CheckFailed() || out.Reason != safety.CodeDrift {
 		t.Errorf("%s", r.Summary())
 	}

@@ -29,6 +29,8 @@ type Cost struct {
 	Now  string `json:"now,omitempty"`
 	// Others is what other requests of the session take from the budget. It is "" for nothing.
 	Others string `json:"others,omitempty"`
+	// Unavailable names what Now counts although its source says that it cannot be had.
+	Unavailable string `json:"unavailable,omitempty"`
 	// Exceeded says that Now, with Others, is more than Limit. The check then has an alert that says so too. Before a
 	// check it says so of Seen.
 	Exceeded bool `json:"exceeded,omitempty"`

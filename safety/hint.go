@@ -26,6 +26,7 @@ const (
 	maxReplacesHint   = 230
 	maxRestsHint      = 350
 	maxCostHint       = 150
+	maxTotalHint      = 150
 	maxNotSeenHint    = 250
 	maxNotMetHint     = 200
 	maxNotChosenHint  = 150
@@ -44,6 +45,7 @@ const (
 	hintReplaces   = "Replaces the request of"
 	hintRests      = "Rests on"
 	hintCost       = "Planned cost:"
+	hintTotal      = "Total of what is bought:"
 	hintNotSeen    = "Not seen:"
 	hintNotMet     = "Not met:"
 	hintNotChosen  = "Not chosen:"
@@ -69,6 +71,7 @@ const (
 //   - "Rests on": up to five things: the shown keys of the state, and entities that results showed. Those that the action names come
 //     first. A condition stands behind its value. An age stands behind an entity
 //     from one minute on.
+//   - "Total of what is bought:": what the call buys in all, see [Approval.Total].
 //   - "Planned cost:": what the plan costs and may cost, where both are known.
 //   - "Not seen:": entities that no result showed, that the record is incomplete, and how much of the
 //     state could not be kept.
@@ -82,7 +85,7 @@ const (
 // A value that is not one plain word stands in quotes. So does own if it has the beginning of one
 // of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.failsHint(), a.notYetHint(), a.notCheckedHint(), a.sameHint(), a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
+	rest := sentences(a.failsHint(), a.notYetHint(), a.notCheckedHint(), a.sameHint(), a.replacesHint(), a.restsHint(), a.totalHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -106,7 +109,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
-	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintNotChecked, hintNotYet, hintFails, hintApprovers, hintRequester}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintSame, hintReplaces, hintRests, hintCost, hintTotal, hintNotSeen, hintNotMet, hintNotChosen, hintNotChecked, hintNotYet, hintFails, hintApprovers, hintRequester}, func(begin string) bool {
 		return strings.Contains(own, letters(begin))
 	})
 }
@@ -164,6 +167,9 @@ func (a Approval) entityHint(e entity.Canonical) string {
 			seen = at
 		}
 		said := attributeHint(name, e.Attributes[name], len(names) == 1)
+		if a.Each[e.Key] == name {
+			said = word(e.Attributes[name].String()) + " each"
+		}
 		if isSet {
 			said = setHint("only ", "", "none", e.Attributes[name].Elements())
 		}

@@ -100,24 +100,24 @@ func TestHistory(t *testing.T) {
 		want   []string // all but the first
 	}{
 		"carried out": {nil, []step{odd, approves(""), back, approves(""), odd, isPermitted, back, runs, ends(nil)}, []string{
-			"pending, pending, ana, run-2, check_failed: approved" + byUser, "pending, approved, ana, run-2, safe: approved" + byUser,
+			"pending, pending, ana, run-2, check_failed: said yes" + byUser, "pending, approved, ana, run-2, safe: said yes" + byUser,
 			"approved, approved, run-2, run-2, check_failed: check before execution failed", "approved, permitted, run-2, run-2, safe: unchanged before execution",
 			"permitted, executing, run-2, run-2", "executing, executed, run-2, run-2",
 		}},
 		"by somebody known": {olga, []step{odd, approves(""), back, approves(""), runs, ends(errors.New("ad server: 503\nretry later"))}, []string{
-			"pending, pending, olga, run-2, check_failed, authenticated: approved in run run-2", "pending, approved, olga, run-2, safe, authenticated: approved in run run-2",
+			"pending, pending, olga, run-2, check_failed, authenticated: said yes in run run-2", "pending, approved, olga, run-2, safe, authenticated: said yes in run run-2",
 			"approved, permitted, run-2, run-2, safe: unchanged before execution", "permitted, executing, run-2, run-2",
 			"executing, failed, run-2, run-2: ad server: 503 retry later",
 		}},
 		"resolved": {olga, []step{approves(""), runs, resolves(true)}, []string{
-			"pending, approved, olga, run-2, safe, authenticated: approved in run run-2", "approved, permitted, run-2, run-2, safe: unchanged before execution",
+			"pending, approved, olga, run-2, safe, authenticated: said yes in run run-2", "approved, permitted, run-2, run-2, safe: unchanged before execution",
 			"permitted, executing, run-2, run-2", "executing, executed, olga, , resolved: looked at the ad server",
 		}},
 		"rejected":            {nil, []step{rejects("")}, []string{"pending, rejected, ana, run-2: rejected" + byUser}},
-		"drift at the answer": {nil, []step{changed, approves("")}, []string{"pending, blocked, ana, run-2, drift: approved" + byUser}},
+		"drift at the answer": {nil, []step{changed, approves("")}, []string{"pending, blocked, ana, run-2, drift: said yes" + byUser}},
 		"too late":            {nil, []step{wait(8 * 24 * time.Hour), approves("")}, []string{"pending, expired, run-2, run-2: expired"}},
 		"drift at the call": {olga, []step{approves(""), changed, isPermitted}, []string{
-			"pending, approved, olga, run-2, safe, authenticated: approved in run run-2", "approved, blocked, run-2, run-2, drift: changed before execution",
+			"pending, approved, olga, run-2, safe, authenticated: said yes in run run-2", "approved, blocked, run-2, run-2, drift: changed before execution",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

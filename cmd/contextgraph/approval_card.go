@@ -33,6 +33,7 @@ func (c *approvalCard) write() {
 	c.line(append([]any{chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold}}, overridden(p)...)...)
 	c.paragraph(p.Explanation)
 	c.line()
+	c.fact("Total", p.Total)
 	c.fact("Not checked", strings.Join(p.NotChecked, ", "))
 	c.fact("Approval", p.ID)
 	c.fact("Confirmation", p.ConfirmationID)
@@ -72,6 +73,7 @@ func (c *approvalCard) question() {
 	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold})
 	c.paragraph(p.Action)
 	c.line()
+	c.fact("Total", p.Total)
 	c.fact("Not checked", strings.Join(p.NotChecked, ", "))
 	c.fact("Approval", p.ID)
 	c.asked()
@@ -312,7 +314,7 @@ func (c *approvalCard) decisions() {
 			said = "approved"
 		}
 		if !w.Accepted && (w.Confirmed || w.Refusal != "") {
-			said += ", not taken: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
+			said += ", did not count: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
 		}
 		who := cmp.Or(w.Approver, "nobody that is named")
 		if !w.Authenticated {

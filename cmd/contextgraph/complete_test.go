@@ -17,9 +17,9 @@ func TestCompletions(t *testing.T) {
 	rows := rowsFileFrom(t, "demo.db")
 	sessions := []string{
 		"chat-1\tHello red world <b> (- no approval)",
-		"sess-tesla-q1\tPlan this campaign and provision it once it is … (○ expired)", "sess-nike-summer\tPlan this campaign and provision it once it is … (≠ drift)",
+		"sess-tesla-q1\tPlan this campaign and provision it once it is … (○ expired)", "sess-nike-summer\tPlan this campaign and provision it once it is … (≠ changed since it was read)",
 	}
-	tesla, nike := "855a0b19a1c48f184c668b725e7a905d\tprovision_campaign in sess-tesla-q1 (○ expired)", nikeApproval+"\tprovision_campaign in sess-nike-summer (≠ drift)"
+	tesla, nike := "855a0b19a1c48f184c668b725e7a905d\tprovision_campaign in sess-tesla-q1 (○ expired)", nikeApproval+"\tprovision_campaign in sess-nike-summer (≠ changed since it was read)"
 	for args, want := range map[string][]string{
 		"trace --journal demo.db|":                 sessions,
 		"trace --journal demo.db|sess-":            sessions[1:],

@@ -139,7 +139,7 @@ func TestDecide(t *testing.T) {
 		"in doubt": {"approve e43c --yes", nil, func(g gate) { g.starts() }, 0, exitOver, []string{"started: deploy was started; its end is not on record yet.", "in doubt: "}, "executed"},
 		"not authorized": {"approve e43c --yes", nil, func(g gate) {
 			g.answered(`"confirmed":true,"accepted":false,"reason":"not_authorized","approver":"eva"`)
-		}, 0, exitError, []string{"refused: eva said yes, and it was not taken", "pending: "}, "executed"},
+		}, 0, exitError, []string{"refused: eva said yes, and it did not count", "pending: "}, "executed"},
 		"another agent": {"approve e43c --yes", nil, func(gate) {}, 0, exitError, []string{"no answer is on record: is this the journal of that agent?"}, "executed"},
 		"agent fails":   {"approve e43c --yes", nil, func(gate) {}, http.StatusInternalServerError, exitError, []string{"500 Internal Server Error"}, "executed"},
 		"overridden by one": {`approve e43c --yes --override by-phone`, nil, func(g gate) {
@@ -156,7 +156,7 @@ func TestDecide(t *testing.T) {
 		}, 0, exitOK, []string{"resolved: eva looked and says that it did not take effect: seen.", "failed: "}, "executed"},
 		"not resolved": {`resolve e43c --happened --because seen`, nil, func(g gate) {
 			g.answered(`"confirmed":false,"accepted":false,"reason":"not_authorized"`)
-		}, 0, exitOver, []string{"refused: Somebody said no, and it was not taken: whoever answered may not", "in doubt: "}, "executed"},
+		}, 0, exitOver, []string{"refused: Somebody said no, and it did not count: whoever answered may not", "in doubt: "}, "executed"},
 		"two people": {"approve e43c --yes", func(a *safety.Approval) { a.Approvers = 2 }, func(g gate) {
 			g.consents("safe")
 			g.move(safety.StatePending, safety.StateApproved, safety.Transition{Actor: "tom", Set: safety.Update{Verdict: "safe", Consent: safety.Consent{Who: "tom"}}})

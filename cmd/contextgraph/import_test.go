@@ -209,7 +209,7 @@ func TestStats(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("%d: %s", code, stderr)
 	}
-	for _, want := range []string{"rows          90, 2 of them errors", "90 rows to bigquery:my-project.agents.agent_events", "dead letters", "≠ drift", "1 session lacks something", "chat-1: turn e-1"} {
+	for _, want := range []string{"rows          90, 2 of them errors", "90 rows to bigquery:my-project.agents.agent_events", "dead letters", "≠ changed since it was read", "1 session lacks something", "chat-1: turn e-1"} {
 		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}

@@ -81,7 +81,7 @@ func TestPeopleAreShown(t *testing.T) {
 	}{
 		{[]string{"approvals"}, []string{"● executed, OVERRIDDEN", "… pending", "✗ rejected"}},
 		{[]string{"approvals", overridden.ID}, []string{"OVERRIDDEN", "Requester     bob\n", "2 of 2: eva, tom", "THE CHECK FAILED because sources were down", "check_failed, OVERRIDDEN"}},
-		{[]string{"approvals", waiting.ID}, []string{"bob (not authenticated", "1 of 2: eva", "eva approved; 1 more person has to."}},
+		{[]string{"approvals", waiting.ID}, []string{"bob (not authenticated", "1 of 2: eva", "eva said yes; a yes of 1 more person is needed."}},
 		{[]string{"approvals", changed.ID}, []string{"Change wanted", "at most $30,000", "Rejected by tom, who wants another plan: at most $30,000."}},
 		{[]string{"approvals", overridden.ID, "--output", "json"}, []string{`"overridden": true`, `"override": true`, `"eva"`}},
 	} {

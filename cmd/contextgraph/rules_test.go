@@ -132,7 +132,7 @@ func TestWouldHaveBlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr := runCommand(t, "would-have-blocked", "--journal", h.Path)
-	for _, want := range []string{"observed requests: 3, confirmed: 2, of these safe: 1, would have been blocked: 1", "dearer", "drift", "$40,000 → $52,000"} {
+	for _, want := range []string{"observed requests: 3, confirmed: 2, of these safe: 1, would have been blocked: 1", "dearer", "changed since it was read", "$40,000 → $52,000"} {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("code %d, without %q:\n%s%s", code, want, out, stderr)
 		}

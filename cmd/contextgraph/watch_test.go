@@ -22,9 +22,9 @@ func TestWatch(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"", []string{"… pending  e43c5bd8  deploy", "≠ drift  e43c5bd8  deploy"}},
+		{"", []string{"… pending  e43c5bd8  deploy", "≠ changed since it was read  e43c5bd8  deploy"}},
 		{"--output ndjson", []string{`"status":"pending"`, `"status":"drift"`}},
-		{"--status drift", []string{"≠ drift  e43c5bd8  deploy"}},
+		{"--status drift", []string{"≠ changed since it was read  e43c5bd8  deploy"}},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			j, a := asking(t, nil)

@@ -21,78 +21,97 @@ const (
 )
 
 // action says in a sentence what a yes lets happen, or what came of it.
-func (q *request) action() string {
+func (a *Approval) action() string {
 	switch {
-	case q.Kind == kindInput:
+	case a.Kind == kindInput:
 		return "The agent asks for an input: answer it where the agent is used."
-	case q.Kind != KindConfirmation:
-		return fmt.Sprintf("The agent asks for a %s: answer it where the agent is used.", q.Kind)
-	case q.Tool == "":
+	case a.Kind != KindConfirmation:
+		return fmt.Sprintf("The agent asks for a %s: answer it where the agent is used.", a.Kind)
+	case a.Tool == "":
 		return ""
 	}
-	args := members(q.Args)
+	begin := a.begins() + " " + a.Tool + " once, "
+	args := members("", a.Args)
 	if len(args) == 0 {
-		return q.Tool + " " + q.verb() + ", without arguments."
+		return begin + "without arguments."
 	}
 	var said []string
 	for _, m := range args[:min(len(args), maxActionArgs)] {
-		said = append(said, m.phrase())
+		said = append(said, a.phrase(m))
 	}
 	if more := len(args) - len(said); more > 0 {
 		said = append(said, plural(more, "more argument", "more arguments"))
 	}
-	return q.Tool + " " + q.verb() + ", with " + list(said) + "."
+	return begin + "with " + list(said) + "."
 }
 
-// verb is the verb of the sentence: a call that was blocked never ran.
-func (q *request) verb() string {
-	switch q.Status {
+// begins is the sentence up to the name of the tool: a call that was blocked never ran.
+func (a *Approval) begins() string {
+	const unchanged = ", and nothing has changed, the agent runs"
+	switch a.Status {
 	case StatusExecuted:
-		return "ran once"
+		return "The agent ran"
 	case StatusFailed, StatusInDoubt:
-		return "was started once"
+		return "The agent started"
 	case StatusDrift, StatusRejected, StatusExpired, StatusSuperseded:
-		return "was to run once"
+		return "The agent wanted to run"
+	case StatusSafe:
+		return "If nothing has changed, the agent runs"
 	}
-	return "would run once"
+	later := "If you say yes"
+	if more := a.Approvers - len(a.Consents) - 1; more > 0 {
+		later = "If you and " + plural(more, "other person", "other people") + " say yes"
+	}
+	switch {
+	case a.Overridden:
+		return "The agent is about to run"
+	case !a.Enforced:
+		return "If you say yes, the agent runs"
+	case a.Hopeless != "":
+		return "This cannot run, even after a yes: the agent asks to run"
+	case a.Unproven != "":
+		return later + ", and a new check finds that nothing has changed, the agent runs"
+	}
+	return later + unchanged
 }
 
-// member is a member of a JSON object.
+// member is a member of a JSON object, or an element of a list, at a JSON Pointer.
 type member struct {
-	name  string
-	value json.RawMessage
+	at, name string
+	value    json.RawMessage
 }
 
 // members returns the members of an object in the order of their names; none for anything else.
-func members(object json.RawMessage) []member {
+func members(at string, object json.RawMessage) []member {
 	var decoded map[string]json.RawMessage
 	unmarshal(object, &decoded)
 	out := make([]member, 0, len(decoded))
 	for name, value := range decoded {
-		out = append(out, member{name, value})
+		out = append(out, member{at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), name, value})
 	}
 	slices.SortFunc(out, func(a, b member) int { return cmp.Compare(a.name, b.name) })
 	return out
 }
 
 // phrase names a member and its value, in short.
-func (m member) phrase() string {
+func (a *Approval) phrase(m member) string {
 	name := clip(strings.ReplaceAll(m.name, "_", " "), maxActionLength)
-	if text, ok := scalar(m.value); ok {
+	if text, ok := a.scalar(m); ok {
 		return name + " " + text
 	}
 	var elements []json.RawMessage
 	if unmarshal(m.value, &elements); elements == nil {
-		if values := scalars(m.value); values != "" {
+		if values := a.scalars(m); values != "" {
 			return name + " (" + values + ")"
 		}
 		return name
 	}
 	var said []string
-	for _, e := range elements[:min(len(elements), maxActionParts)] {
-		text, ok := scalar(e)
+	for i, e := range elements[:min(len(elements), maxActionParts)] {
+		element := member{at: fmt.Sprintf("%s/%d", m.at, i), value: e}
+		text, ok := a.scalar(element)
 		if !ok {
-			text = scalars(e)
+			text = a.scalars(element)
 		}
 		if text != "" {
 			said = append(said, text)
@@ -110,11 +129,14 @@ func (m member) phrase() string {
 	return fmt.Sprintf("%d %s (%s)", len(elements), name, strings.Join(said, ", "))
 }
 
-// scalar returns a JSON scalar as text, and a text in quotes; false for anything else.
-func scalar(v json.RawMessage) (string, bool) {
-	v = bytes.TrimSpace(v)
+// scalar returns a JSON scalar as text, a text in quotes, and an amount as people write it; false for anything else.
+func (a *Approval) scalar(m member) (string, bool) {
+	v := bytes.TrimSpace(m.value)
 	if len(v) == 0 || v[0] == '{' || v[0] == '[' {
 		return "", false
+	}
+	if amount := a.Money[m.at]; amount != "" {
+		return clip(amount, maxActionLength), true
 	}
 	var text string
 	if v[0] == '"' && json.Unmarshal(v, &text) == nil {
@@ -124,10 +146,10 @@ func scalar(v json.RawMessage) (string, bool) {
 }
 
 // scalars returns the first scalars of an object, "" if it has none.
-func scalars(object json.RawMessage) string {
+func (a *Approval) scalars(object member) string {
 	var said []string
-	for _, m := range members(object) {
-		if text, ok := scalar(m.value); ok && len(said) < maxActionParts {
+	for _, m := range members(object.at, object.value) {
+		if text, ok := a.scalar(m); ok && len(said) < maxActionParts {
 			said = append(said, strings.Trim(text, `"`))
 		}
 	}

@@ -24,19 +24,19 @@ func calls(args string) func(*record.Event) {
 
 func TestAction(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
-		{`{}`, "buy would run once, without arguments."},
-		{`null`, "buy would run once, without arguments."},
-		{`{"n":1}`, "buy would run once, with n 1."},
-		{`{"account":"nike","dry_run":false,"n":2.50}`, `buy would run once, with account "nike", dry run false and n 2.50.`},
-		{`{"names":["a"]}`, `buy would run once, with names "a".`},
-		{`{"names":[]}`, `buy would run once, with names (0).`},
-		{`{"names":["a","b","c","d","e"]}`, `buy would run once, with 5 names ("a", "b", "c", 2 more).`},
-		{`{"lines":[{"placement":"Yahoo","spend":90000},{"placement":"ESPN","spend":70000}]}`, "buy would run once, with 2 lines (Yahoo 90000, ESPN 70000)."},
-		{`{"lines":[[1],[2]]}`, "buy would run once, with lines (2)."},
-		{`{"to":{"city":"Bonn","zip":"53111"},"x":{"y":{}}}`, "buy would run once, with to (Bonn 53111) and x."},
-		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`, "buy would run once, with a 1, b 2, c 3, d 4, e 5, f 6 and 2 more arguments."},
-		{`{"t":"` + strings.Repeat("x", 100) + `"}`, `buy would run once, with t "` + strings.Repeat("x", 59) + `…".`},
-		{`{"t":"a\u202eb\n"}`, `buy would run once, with t "a\u202eb\n".`},
+		{`{}`, "If you say yes, and nothing has changed, the agent runs buy once, without arguments."},
+		{`null`, "If you say yes, and nothing has changed, the agent runs buy once, without arguments."},
+		{`{"n":1}`, "If you say yes, and nothing has changed, the agent runs buy once, with n 1."},
+		{`{"account":"nike","dry_run":false,"n":2.50}`, `If you say yes, and nothing has changed, the agent runs buy once, with account "nike", dry run false and n 2.50.`},
+		{`{"names":["a"]}`, `If you say yes, and nothing has changed, the agent runs buy once, with names "a".`},
+		{`{"names":[]}`, `If you say yes, and nothing has changed, the agent runs buy once, with names (0).`},
+		{`{"names":["a","b","c","d","e"]}`, `If you say yes, and nothing has changed, the agent runs buy once, with 5 names ("a", "b", "c", 2 more).`},
+		{`{"lines":[{"placement":"Yahoo","spend":90000},{"placement":"ESPN","spend":70000}]}`, "If you say yes, and nothing has changed, the agent runs buy once, with 2 lines (Yahoo 90000, ESPN 70000)."},
+		{`{"lines":[[1],[2]]}`, "If you say yes, and nothing has changed, the agent runs buy once, with lines (2)."},
+		{`{"to":{"city":"Bonn","zip":"53111"},"x":{"y":{}}}`, "If you say yes, and nothing has changed, the agent runs buy once, with to (Bonn 53111) and x."},
+		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`, "If you say yes, and nothing has changed, the agent runs buy once, with a 1, b 2, c 3, d 4, e 5, f 6 and 2 more arguments."},
+		{`{"t":"` + strings.Repeat("x", 100) + `"}`, `If you say yes, and nothing has changed, the agent runs buy once, with t "` + strings.Repeat("x", 59) + `…".`},
+		{`{"t":"a\u202eb\n"}`, `If you say yes, and nothing has changed, the agent runs buy once, with t "a\u202eb\n".`},
 	} {
 		s := newScript(t).asks()
 		for i := range s.rows {
@@ -48,6 +48,43 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// What a rule reads as an amount is one in the sentence.
+func TestActionOfMoney(t *testing.T) {
+	s := newScript(t).asks()
+	for i := range s.rows {
+		calls(`{"lines":[{"placement":"Yahoo","spend":90000}],"a/b":5,"n":5}`)(&s.rows[i])
+		s.rows[i].Content = []byte(strings.Replace(string(s.rows[i].Content), `"warnings":[]`, `"warnings":[],"total":"2 × $5 = $10","money":{"/lines/0/spend":"$90,000","/a~1b":"€5"}`, 1))
+	}
+	a := s.see(at(60)).Approvals[0]
+	if want := "If you say yes, and nothing has changed, the agent runs buy once, with a/b €5, lines Yahoo $90,000 and n 5."; a.Action != want || a.Total != "2 × $5 = $10" {
+		t.Errorf("%q, total %q, want %q", a.Action, a.Total, want)
+	}
+}
+
+// A sentence says who else has to say yes, and that no yes can work.
+func TestActionOfOthers(t *testing.T) {
+	for want, change := range map[string]func(*safety.Approval){
+		"If you and 1 other person say yes, and nothing has changed, the agent runs": func(a *safety.Approval) { a.Approvers = 2 },
+		"If you and 2 other people say yes, and nothing has changed, the agent runs": func(a *safety.Approval) { a.Approvers = 3 },
+		"If you say yes, and nothing has changed, the agent runs":                    func(a *safety.Approval) { a.Approvers, a.Consents = 2, []safety.Consent{{Who: "eva"}} },
+		"If nothing has changed, the agent runs":                                     func(a *safety.Approval) { a.State = safety.StatePermitted },
+		"The agent wanted to run":                                                    func(a *safety.Approval) { a.State = safety.StateSuperseded },
+	} {
+		ledger := safety.Approval{ID: "a-1", Session: session, ConfirmationID: "q1", State: safety.StatePending, RequestedAt: at(7), ExpiresAt: at(3600)}
+		change(&ledger)
+		if got := newScript(t).asks().see(at(60), ledger).Approvals[0].Action; got != want+" buy once, with n 1." {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := newScript(t).asks().checks("check", "drift", "").see(at(60)).Approvals[0].Action; !strings.HasPrefix(got, "This cannot run, even after a yes: the agent asks to run buy once") {
+		t.Errorf("hopeless: %q", got)
+	}
+	a := newScript(t).asks().checks("check", "check_failed", "").see(at(60)).Approvals[0]
+	if a.Unproven != "It could not be checked (Product Strava: its source gave no answer in time): as long as that is so, nothing runs after a yes." {
+		t.Errorf("unproven: %q", a.Unproven)
+	}
+}
+
 // A call that was blocked never ran, and the sentence does not say so.
 func TestActionThatEnded(t *testing.T) {
 	for _, tt := range []struct {
@@ -55,19 +92,19 @@ func TestActionThatEnded(t *testing.T) {
 		now  int
 		want string
 	}{
-		{func(*script) {}, 7200, "buy was to run once, with n 1."},
+		{func(*script) {}, 7200, "The agent wanted to run buy once, with n 1."},
 		{func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected"}).over("r2")
-		}, 60, "buy was to run once, with n 1."},
+		}, 60, "The agent wanted to run buy once, with n 1."},
 		{func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").over("r2")
-		}, 60, "buy was to run once, with n 1."},
+		}, 60, "The agent wanted to run buy once, with n 1."},
 		{func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
-		}, 60, "buy ran once, with n 1."},
+		}, 60, "The agent ran buy once, with n 1."},
 		{func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
-		}, 60, "buy was started once, with n 1."},
+		}, 60, "The agent started buy once, with n 1."},
 	} {
 		s := newScript(t).asks()
 		tt.rows(s)
@@ -88,8 +125,8 @@ func TestMayApprove(t *testing.T) {
 		ledger safety.Approval
 		want   string
 	}{
-		{"nobody is authenticated", ledger(func(*safety.Approval) {}), "Whoever may answer as ann."},
-		{"authenticated", ledger(func(a *safety.Approval) { a.RequesterAuthenticated = true }), "One person whom the program authenticates. ann asked"},
+		{"nobody is authenticated", ledger(func(*safety.Approval) {}), "Whoever uses the agent as ann."},
+		{"authenticated", ledger(func(a *safety.Approval) { a.RequesterAuthenticated = true }), "One person who is logged in. The request is for ann"},
 		{"several", ledger(func(a *safety.Approval) { a.RequesterAuthenticated, a.Approvers = true, 2 }), "2 different people"},
 	} {
 		if got := newScript(t).asks().see(at(60), tt.ledger).Approvals[0].MayApprove; !strings.Contains(got, tt.want) {
@@ -151,7 +188,7 @@ func TestInbox(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 	if it := items[4]; it.Tool != "buy" || it.Title != "Buy ads" || it.ApprovalID != "a-1" || it.ConfirmationID != "q1" || !it.Enforced || it.KnownAt.IsZero() || it.Findings[0].Text != "price of Product Strava: $40,000 → $52,000" ||
-		!strings.Contains(it.Hopeless, "$40,000 → $52,000): a yes now would block it for good") || strings.Join(it.Can, " ") != "approve reject check" {
+		!strings.Contains(it.Hopeless, "$40,000 → $52,000): after a yes now it can never run") || strings.Join(it.Can, " ") != "approve reject check" {
 		t.Errorf("item %+v", it)
 	}
 	if data, err := json.Marshal(inspect.Inbox(nil)); err != nil || string(data) != "[]" {

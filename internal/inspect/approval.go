@@ -34,6 +34,8 @@ type Approval struct {
 	// decides who may. Hopeless says why no yes to an open request can work; "" if one can.
 	Can      []string `json:"can"`
 	Hopeless string   `json:"hopeless,omitempty"`
+	// Unproven says why a yes may not let it run now, although a later one may: a source is down, say.
+	Unproven string `json:"unproven,omitempty"`
 	// Explanation has the meaning of the status and the next step, in a sentence or two.
 	Explanation string `json:"explanation"`
 	// State is the state in the ledger (safety.ApprovalState); empty where only rows are known.
@@ -48,7 +50,9 @@ type Approval struct {
 	PolicyVersion string          `json:"policy_version,omitempty"`
 	// Replaces is the id of an earlier request for the same call, which ended by drift and
 	// which this one replaces; "" for none. Difference is what changed since.
-	Replaces    string             `json:"replaces,omitempty"`
+	Replaces string `json:"replaces,omitempty"`
+	// ReplacedBy is the id of the last request that replaces this one; "" for none.
+	ReplacedBy  string             `json:"replaced_by,omitempty"`
 	Difference  *safety.Difference `json:"difference,omitempty"`
 	RequestedAt time.Time          `json:"requested_at"`
 	ExpiresAt   time.Time          `json:"expires_at,omitzero"`
@@ -81,6 +85,10 @@ type Approval struct {
 	// Costs has the cost of the plan for each rule of a budget: as the human saw it, and as the last
 	// check found it.
 	Costs []safety.Cost `json:"costs"`
+	// Total says what the call buys in all, with the prices that were read; "" where that is not certain.
+	Total string `json:"total,omitempty"`
+	// Money has the amounts that rules read in the arguments, by JSON Pointer, as people write them.
+	Money map[string]string `json:"-"`
 	// NotChosen has the entities that could have been chosen and do not count; nil if there are
 	// none.
 	NotChosen *NotChosen `json:"not_chosen,omitempty"`
@@ -181,8 +189,11 @@ type Check struct {
 	Warnings      []safety.Alert   `json:"warnings"`
 	Failures      []safety.Failure `json:"failures"`
 	Costs         []safety.Cost    `json:"costs"`
-	// Findings are the alerts, the warnings and the failures as one list.
+	// Findings are the alerts, the warnings and the failures as one list. Changed and Failed say in brackets, as sentences
+	// have it, what blocks and what failed.
 	Findings []safety.Finding `json:"findings"`
+	Changed  string           `json:"changed,omitempty"`
+	Failed   string           `json:"failed,omitempty"`
 }
 
 // Execution is the run of an approved call.

@@ -110,13 +110,15 @@ type payload struct {
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
-		Hopeless  string        `json:"hopeless"`
-		Unread    []string      `json:"not_checked"`
-		Warnings  []string      `json:"warnings"`
-		Notes     []string      `json:"notes"`
-		Costs     []safety.Cost `json:"costs"`
-		Requester *Requester    `json:"requester"`
-		Approvers int           `json:"approvers"`
+		Hopeless  string            `json:"hopeless"`
+		Total     string            `json:"total"`
+		Money     map[string]string `json:"money"`
+		Unread    []string          `json:"not_checked"`
+		Warnings  []string          `json:"warnings"`
+		Notes     []string          `json:"notes"`
+		Costs     []safety.Cost     `json:"costs"`
+		Requester *Requester        `json:"requester"`
+		Approvers int               `json:"approvers"`
 		NotChosen struct {
 			Total    int `json:"total"`
 			Entities []struct {
@@ -154,7 +156,7 @@ func (c *collector) request(r *row, at int, kind string) {
 	if seen.Hopeless != "" {
 		q.Hopeless = noCheckPasses + sentence(seen.Hopeless)
 	}
-	q.Costs, q.Notes, q.NotChecked = seen.Costs, seen.Notes, seen.Unread
+	q.Costs, q.Total, q.Money, q.Notes, q.NotChecked = seen.Costs, seen.Total, seen.Money, seen.Notes, seen.Unread
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
 	if kind == KindConfirmation {

@@ -79,6 +79,8 @@ func (a *Approval) found() {
 		a.Findings = a.Checks[n-1].Findings
 	}
 	a.Can, a.Hopeless = a.can(), a.hopeless()
+	a.Unproven = a.unproven()
+	a.Action = a.action()
 }
 
 // noCheckPasses begins the reason that the record of the request gives.
@@ -96,11 +98,19 @@ func (a *Approval) hopeless() string {
 	case !a.Status.Open() || !a.Enforced:
 		return ""
 	case a.lastVerdict() == StatusDrift:
-		return "It has changed since it was read" + inBrackets(a.Checks[len(a.Checks)-1].phrases("block")) + ": a yes now would block it for good."
+		return "It has changed since it was read" + inBrackets(a.Checks[len(a.Checks)-1].phrases("block")) + ": after a yes now it can never run."
 	case len(never) > 0:
 		return noCheckPasses + joinSome(never) + "."
 	}
 	return a.Hopeless // by the record of the request
+}
+
+// unproven says why a yes to an open request may not let it run now, although a later one may.
+func (a *Approval) unproven() string {
+	if !a.Status.Open() || !a.Enforced || a.Overridden || a.Hopeless != "" || a.lastVerdict() != StatusCheckFailed {
+		return ""
+	}
+	return "It could not be checked" + inBrackets(a.Checks[len(a.Checks)-1].phrases("fail")) + ": as long as that is so, nothing runs after a yes."
 }
 
 // Progress is one thing that happened to a request, as the record has it.
@@ -130,9 +140,8 @@ func (q *request) progress() []Progress {
 	for i := range q.Checks {
 		k := &q.Checks[i]
 		p := k.progress()
-		// The ledger has the time of a check alone, which is that before the row of its answer.
-		if at := slices.IndexFunc(q.Answers, func(a Answer) bool { return a.At.After(p.At) }); k.Row < 0 && k.Stage == "answer" && at >= 0 {
-			p.At = q.Answers[at].At
+		if a := q.answerOf(k); a != nil && a.At.After(p.At) {
+			p.At = a.At // the row of the answer comes after that of its check
 		}
 		out = append(out, p)
 		if x := q.Execution; x != nil && k.Stage == stageExecution && (x.End.IsZero() || !k.At.After(x.End)) {
@@ -163,16 +172,25 @@ func (q *request) progress() []Progress {
 
 // checkedAt reports whether a check on record says why the gate did not take an answer.
 func (q *request) checkedAt(a *Answer) bool {
-	return (a.Reason == safety.CodeDrift || a.Reason == safety.CodeCheckFailed) && slices.ContainsFunc(q.Checks, func(k Check) bool {
-		return k.Stage != stageCheck && k.Stage != stageAsking && k.Verdict == a.Reason && !k.At.Before(a.At)
-	})
+	return a.Reason != "" && slices.ContainsFunc(q.Checks, func(k Check) bool { return k.Verdict == a.Reason && q.answerOf(&k) == a })
+}
+
+// answerOf returns the answer that a check was made for: the one nearest to it.
+func (q *request) answerOf(k *Check) (nearest *Answer) {
+	for i := range q.Answers {
+		a := &q.Answers[i]
+		if k.Stage == "answer" && (nearest == nil || a.At.Sub(k.At).Abs() < nearest.At.Sub(k.At).Abs()) {
+			nearest = a
+		}
+	}
+	return nearest
 }
 
 // progress says what a person answered. said has those who approved before; checked says that a check is on record that
 // says why the answer was not taken.
 func (a *Answer) progress(said map[string]bool, checked bool) Progress {
 	who := cmp.Or(a.Approver, "Somebody")
-	p := Progress{a.At, "answered", StatusPending, who + " said yes, and it was taken."}
+	p := Progress{a.At, "answered", StatusPending, who + " said yes, and it counted."}
 	answer := who + " said yes"
 	if !a.Confirmed {
 		answer, p.Status = who+" said no", StatusRejected
@@ -192,7 +210,7 @@ func (a *Answer) progress(said map[string]bool, checked bool) Progress {
 		p.Text = sentence(answer)
 	case a.Refusal != "" || a.Confirmed && !a.Accepted:
 		p.Step, p.Status = "refused", StatusPending
-		p.Text = sentence(answer + ", and it was not taken: " + a.why())
+		p.Text = sentence(answer + ", and it did not count: " + a.why())
 	case !a.Confirmed:
 		p.Text = sentence(answer)
 		if words := cmp.Or(a.Change, a.Because); words != "" {
@@ -240,11 +258,11 @@ func (q *request) needsMore() string {
 	if q.Approvers < 2 || len(q.Consents) == 0 || len(q.Consents) >= q.Approvers {
 		return ""
 	}
-	more := "1 more person has"
+	more := "1 more person"
 	if n := q.Approvers - len(q.Consents); n > 1 {
-		more = fmt.Sprintf("%d more people have", n)
+		more = fmt.Sprintf("%d more people", n)
 	}
-	return fmt.Sprintf("%s approved; %s to", strings.Join(q.Consents, ", "), more)
+	return fmt.Sprintf("%s said yes; a yes of %s is needed", strings.Join(q.Consents, ", "), more)
 }
 
 // overriding says who let the call run although its check failed; "" if nobody did.
@@ -274,9 +292,9 @@ func (q *request) mayApprove() string {
 	case !q.guarded:
 		return "Whoever answers the agent: no gate looks at the answer."
 	case q.Approvers > 1 && q.Requester != nil:
-		return fmt.Sprintf("%d different people whom the program authenticates. %s asked.", q.Approvers, q.Requester.Name)
+		return fmt.Sprintf("%d different people, each logged in. The request is for %s.", q.Approvers, q.Requester.Name)
 	case q.Requester != nil && q.Requester.Authenticated:
-		return fmt.Sprintf("One person whom the program authenticates. %s asked, and may approve only if the configuration allows that.", q.Requester.Name)
+		return fmt.Sprintf("One person who is logged in. The request is for %s, who may approve only if the configuration allows that.", q.Requester.Name)
 	}
-	return fmt.Sprintf("Whoever may answer as %s. The requester is not authenticated, so both may be one person.", q.Session.User)
+	return fmt.Sprintf("Whoever uses the agent as %s. The program does not check who that is: it may be the one who asked.", q.Session.User)
 }

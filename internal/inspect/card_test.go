@@ -24,7 +24,7 @@ func TestCan(t *testing.T) {
 	}{
 		"asked":             {func(*script) {}, nil, 60, "approve reject check", ""},
 		"too late":          {func(*script) {}, nil, 7200, "", ""},
-		"drift at a look":   {func(s *script) { s.checks("check", "drift", "") }, nil, 60, "approve reject check", "a yes now would block it for good"},
+		"drift at a look":   {func(s *script) { s.checks("check", "drift", "") }, nil, 60, "approve reject check", "after a yes now it can never run"},
 		"drift":             {func(s *script) { s.answers("r2", blocked).checks("answer", "drift", "root-r2").over("r2") }, nil, 60, "", ""},
 		"a source is down":  {func(s *script) { s.answers("r2", failed).checks("answer", "check_failed", "root-r2").over("r2") }, nil, 60, "approve reject override check", ""},
 		"unchanged at last": {func(s *script) { s.checks("check", "drift", "").checks("check", "safe", "") }, nil, 60, "approve reject check", ""},

@@ -55,6 +55,7 @@ func (c *reported) fill(k *Check) {
 	k.Entities = []Rested{}
 	k.Alerts, k.Warnings, k.Failures = present(c.Alerts), present(c.Warnings), present(c.Failures)
 	k.Costs, k.Findings = present(c.Costs), safety.Findings(slices.Concat(c.Alerts, c.Warnings), c.Failures)
+	k.Changed, k.Failed = inBrackets(k.phrases("block")), inBrackets(k.phrases("fail"))
 	why := c.reasons()
 	for _, e := range c.Entities {
 		r := Rested{

@@ -20,6 +20,13 @@ func (x *builder) explain(s *Session) {
 	}
 	for i := range s.Approvals {
 		a := &s.Approvals[i]
+		for n := range i {
+			old := &s.Approvals[n]
+			again := old.Status == StatusSuperseded && old.Tool == a.Tool && old.ArgsDigest == a.ArgsDigest && old.Agent == a.Agent
+			if a.ID != "" && (old.ID == a.Replaces || again) {
+				old.ReplacedBy = a.ID
+			}
+		}
 		a.Why = x.why(a.Span)
 		a.History = slices.Clone(x.History[a.ID])
 		for n := range a.History {

@@ -29,23 +29,23 @@ func (q *request) explanation() string {
 	}
 	switch q.Status {
 	case StatusPending:
-		return q.waiting(what)
+		return q.waiting()
 	case StatusSafe:
-		return fmt.Sprintf("Approved, and nothing that %s rests on had changed at the last check. It is checked once more right before it runs.", what)
+		return fmt.Sprintf("Approved, and nothing had changed at the last check. It is checked a last time right before %s runs.", what)
 	case StatusDrift:
-		return fmt.Sprintf("The world changed after %s was asked for%s. It was blocked for good: it needs a new request, with the present values or for a new plan.", what, inBrackets(q.decided("block")))
+		return fmt.Sprintf("The world changed after it was read%s. So %s did not run, and this request can never run: it needs a new one, with the present values or for a new plan.", inBrackets(q.decided("block")), what)
 	case StatusCheckFailed:
 		if q.Overridden {
 			return "Approved, and about to run." + q.overriding()
 		}
-		return fmt.Sprintf("The check failed%s, so %s was blocked: without proof that it is safe, nothing runs. %s", q.failures(), what, q.way())
+		return fmt.Sprintf("The check failed%s, so %s did not run: nothing runs without proof that nothing has changed. %s", q.failures(), what, q.way())
 	case StatusRejected:
 		if q.Change != "" {
 			return fmt.Sprintf("Rejected%s, who wants another plan: %s %s did not run; it needs a new request.", q.by(), sentence(q.Change), capital(what))
 		}
 		return fmt.Sprintf("Rejected%s. %s did not run; it needs a new request.", q.by(), capital(what))
 	case StatusSuperseded:
-		return fmt.Sprintf("The same call was asked for again, and only the later request counts. An answer to this one does not let %s run.", what)
+		return fmt.Sprintf("The same call was asked for again, and only the newer request counts. An answer to this one does not let %s run.", what)
 	case StatusExpired:
 		return fmt.Sprintf("Nothing came of it in time%s. %s can not run any more; it needs a new request.", q.since(), capital(what))
 	case StatusExecuted:
@@ -66,17 +66,34 @@ func (q *request) explanation() string {
 }
 
 // waiting explains a request that is open and has no failed check.
-func (q *request) waiting(what string) string {
+func (q *request) waiting() string {
 	if waits := q.needsMore(); waits != "" {
-		return fmt.Sprintf("%s. %s waits for them%s. What it rests on is checked at each answer.", waits, capital(what), q.until())
+		return fmt.Sprintf("%s. The request waits for them%s. %s", waits, q.until(), q.whenChecked())
 	}
 	if n := len(q.Answers); n > 0 && !q.Answers[n-1].Accepted {
-		return fmt.Sprintf("The last answer was not taken: %s %s waits for another one%s.", sentence(q.Answers[n-1].why()), capital(what), q.until())
+		return fmt.Sprintf("The last answer did not count: %s The request waits for another one%s.", sentence(q.Answers[n-1].why()), q.until())
 	}
-	if len(q.Warnings) > 0 {
-		return fmt.Sprintf("%s waits for a human%s. %s", capital(what), q.until(), strings.Join(q.Warnings, " "))
+	if q.Hopeless != "" {
+		return fmt.Sprintf("The request is open%s, but it cannot run, even after a yes: say no, or ask for a change.", q.until())
 	}
-	return fmt.Sprintf("%s waits for a human%s. When it is approved, what it rests on is checked against the world of that moment.", capital(what), q.until())
+	return fmt.Sprintf("The request waits for an answer%s. %s", q.until(), q.whenChecked())
+}
+
+// whenChecked says in their order when it was checked and when it will be.
+func (q *request) whenChecked() string {
+	const later = "when somebody says yes, and a last time right before it runs. If a check fails, it does not run."
+	if !q.Enforced {
+		return "It is only observed: no check stops the call."
+	}
+	n := len(q.Checks)
+	if n == 0 {
+		return "It is checked " + later
+	}
+	when := Words["stage"][q.Checks[n-1].Stage].Name
+	if q.lastVerdict() == StatusCheckFailed {
+		return "The check " + when + " failed. It is checked again " + later
+	}
+	return "It was checked " + when + ". It is checked again " + later
 }
 
 // observed explains a call that no verdict could have stopped.
@@ -135,14 +152,44 @@ func (q *request) decided(effect string) []string {
 // failures names in brackets why the last check that decided failed.
 func (q *request) failures() string { return inBrackets(q.decided("fail")) }
 
-// phrases returns what a check found with an effect.
+// phrases returns what a check found with an effect. What is true of several things is said once.
 func (k *Check) phrases(effect string) (said []string) {
+	things := make(map[string][]string)
+	var all []string
 	for _, f := range k.Findings {
-		if f.Effect == effect {
-			said = append(said, f.Text)
+		if f.Effect != effect {
+			continue
+		}
+		what, isOne := strings.CutPrefix(f.Text, f.Type+" "+f.Value+": ")
+		if !isOne {
+			what = f.Text
+		}
+		if !slices.Contains(all, what) {
+			all = append(all, what)
+		}
+		if isOne {
+			things[what] = append(things[what], f.Type+" "+f.Value)
+		}
+	}
+	for _, what := range all {
+		switch of := things[what]; len(of) {
+		case 0:
+			said = append(said, what)
+		case 1:
+			said = append(said, of[0]+": "+what)
+		default:
+			said = append(said, what+": "+strings.Join(of[:min(len(of), 5)], ", ")+andMore(len(of)-5))
 		}
 	}
 	return said
+}
+
+// andMore says how many are left out, "" for none.
+func andMore(n int) string {
+	if n < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", n)
 }
 
 // way says what to do after a check that failed. To wait helps only where time can heal all of it.
@@ -262,7 +309,7 @@ func refusal(code string) string {
 	case safety.CodeBlocked:
 		return "an earlier check found that the world had changed"
 	case safety.CodeSuperseded:
-		return "the same call was asked for again, and the later request counts"
+		return "the same call was asked for again, and the newer request counts"
 	case safety.CodeAlreadyUsed:
 		return "the approval was used before"
 	case safety.CodeOtherCall:

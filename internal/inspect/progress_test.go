@@ -23,21 +23,21 @@ func TestProgress(t *testing.T) {
 		"executed": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
 		}, []string{
-			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
 			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
 			"started in_doubt: buy was started.", "ended executed: buy ran without an error.",
 		}},
 		"running": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
 		}, []string{
-			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
 			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
 			"started in_doubt: buy was started; its end is not on record yet.",
 		}},
 		"failed": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolError, failed("no money")).over("r2")
 		}, []string{
-			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
 			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
 			"started in_doubt: buy was started.", "ended failed: buy returned an error: no money.",
 		}},
@@ -62,7 +62,7 @@ func TestProgress(t *testing.T) {
 		}, []string{"asked pending: buyer asked.", "answered pending: bob said yes: more people have to approve.", "answered pending: bob said yes again: another person has to approve."}},
 		"somebody who may not": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "not_authorized", "approver": ""}).over("r2")
-		}, []string{"asked pending: buyer asked.", "refused pending: Somebody said yes, and it was not taken: whoever answered may not."}},
+		}, []string{"asked pending: buyer asked.", "refused pending: Somebody said yes, and it did not count: whoever answered may not."}},
 		"a no with a reason": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected", "because": "too expensive"}).over("r2")
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: too expensive."}},
@@ -70,7 +70,7 @@ func TestProgress(t *testing.T) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
 			s.answers("r3", m{"confirmed": false, "accepted": false, "reason": "happened", "because": "the shop has the order"}).over("r3")
 		}, []string{
-			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it counted.",
 			"checked safe: Checked when it was answered: nothing has changed.", "checked safe: Checked right before the call: nothing has changed.",
 			"started in_doubt: buy was started; its end is not on record yet.", "resolved executed: bob looked and says that it took effect: the shop has the order.",
 		}},
@@ -79,7 +79,7 @@ func TestProgress(t *testing.T) {
 		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: at most $30,000."}},
 		"a no that came too late": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "already_used"}).over("r2")
-		}, []string{"asked pending: buyer asked.", "refused pending: bob said no, and it was not taken: the approval was used before."}},
+		}, []string{"asked pending: buyer asked.", "refused pending: bob said no, and it did not count: the approval was used before."}},
 		"checked on demand": {func(s *script) { s.checks("check", "drift", "") },
 			[]string{"asked pending: buyer asked.", "checked drift: Checked on demand: the world has changed (price of Product Strava: $40,000 → $52,000)."}},
 	}
@@ -143,12 +143,12 @@ func TestChecked(t *testing.T) {
 		want             inspect.Status
 		says             string
 	}{
-		{"safe", "unchanged", nil, inspect.StatusSafe, "nothing changed. The gate checks once more"},
+		{"safe", "unchanged", nil, inspect.StatusSafe, "nothing changed."},
 		{"safe", "skipped", nil, inspect.StatusSafe, "1 optional ones could not be checked"},
-		{"drift", "changed", nil, inspect.StatusDrift, "would be blocked for good"},
-		{"check_failed", "failed", nil, inspect.StatusCheckFailed, "without proof nothing is safe."},
+		{"drift", "changed", nil, inspect.StatusDrift, "After a yes now it can never run"},
+		{"check_failed", "failed", nil, inspect.StatusCheckFailed, "nothing runs without proof that nothing has changed."},
 		{"check_failed", "failed", map[string]string{"Product": "why"}, inspect.StatusCheckFailed, "What needs the agent"},
-		{"approved", "unchanged", nil, inspect.StatusCheckFailed, "without proof nothing is safe."},
+		{"approved", "unchanged", nil, inspect.StatusCheckFailed, "nothing runs without proof that nothing has changed."},
 	} {
 		c, err := inspect.NewChecked(report(tt.verdict, tt.outcome), tt.needs)
 		if err != nil || c.Verdict != tt.want || !contains(c.Explanation, tt.says) {

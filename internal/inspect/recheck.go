@@ -59,13 +59,13 @@ func (c *Checked) explanation() string {
 	}
 	switch {
 	case c.Verdict == StatusSafe && skipped > 0:
-		return fmt.Sprintf("Everything that the policy requires was checked, and nothing changed; %d optional ones could not be checked. The gate checks once more before anything runs.", skipped)
+		return fmt.Sprintf("Everything that the policy requires was checked, and nothing changed; %d optional ones could not be checked.", skipped)
 	case c.Verdict == StatusSafe:
-		return "Everything that was to be checked was checked, and nothing changed. The gate checks once more before anything runs."
+		return "Everything that was to be checked was checked, and nothing changed."
 	case c.Verdict == StatusDrift:
-		return "The world changed since it was seen" + inBrackets(c.Check.phrases("block")) + ". An approval now would be blocked for good: ask for a new plan."
+		return "The world changed since it was read" + inBrackets(c.Check.phrases("block")) + ". After a yes now it can never run: ask for a new plan."
 	}
-	said := "The check failed" + inBrackets(c.Check.phrases("fail")) + ": without proof nothing is safe."
+	said := "The check failed" + inBrackets(c.Check.phrases("fail")) + ": nothing runs without proof that nothing has changed."
 	if len(c.NeedsAgent) > 0 {
 		said += " What needs the agent is checked when the request is answered, or by Instance.Check in its process."
 	}

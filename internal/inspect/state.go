@@ -40,7 +40,7 @@ func (q *request) settle(now time.Time) {
 	}
 	q.rest()
 	q.found()
-	q.Action, q.Explanation, q.MayApprove, q.Progress = q.action(), q.explanation(), q.mayApprove(), q.progress()
+	q.Explanation, q.MayApprove, q.Progress = q.explanation(), q.mayApprove(), q.progress()
 	q.Warnings, q.Answers, q.Checks, q.Why, q.Consents = present(q.Warnings), present(q.Answers), present(q.Checks), present(q.Why), present(q.Consents)
 }
 

@@ -28,17 +28,17 @@ func TestStatusOfRows(t *testing.T) {
 		says string
 		ran  bool
 	}{
-		"asked":          {func(s *script) {}, at(60), inspect.StatusPending, "waits for a human until 2026-03-01 12:59:59 UTC", false},
+		"asked":          {func(s *script) {}, at(60), inspect.StatusPending, "waits for an answer until 2026-03-01 12:59:59 UTC", false},
 		"asked too long": {func(s *script) {}, later, inspect.StatusExpired, "Nothing came of it in time", false},
 		"not taken": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "not_authorized"}).over("r2")
-		}, at(60), inspect.StatusPending, "was not taken: whoever answered may not.", false},
+		}, at(60), inspect.StatusPending, "did not count: whoever answered may not.", false},
 		"no": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected"}).executes("r2", "", record.ToolCompleted).over("r2")
 		}, later, inspect.StatusRejected, "Rejected by bob", false},
 		"a no that was not taken": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "not_authorized"}).over("r2")
-		}, at(60), inspect.StatusPending, "was not taken: whoever answered may not.", false},
+		}, at(60), inspect.StatusPending, "did not count: whoever answered may not.", false},
 		"drift at the answer": {func(s *script) {
 			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").
 				executes("r2", "", record.ToolError, failed("refused")).over("r2")
@@ -55,7 +55,7 @@ func TestStatusOfRows(t *testing.T) {
 		}, at(60), inspect.StatusCheckFailed, "", false},
 		"approved": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2")
-		}, at(60), inspect.StatusSafe, "checked once more right before it runs", false},
+		}, at(60), inspect.StatusSafe, "checked a last time right before buy runs", false},
 		"approved and started, the check before is under way": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "", "")
 		}, at(60), inspect.StatusSafe, "", false},
@@ -64,10 +64,10 @@ func TestStatusOfRows(t *testing.T) {
 		}, later, inspect.StatusExpired, "", false},
 		"drift before it ran": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "drift", record.ToolError, failed("refused")).over("r2")
-		}, later, inspect.StatusDrift, "blocked for good", false},
+		}, later, inspect.StatusDrift, "can never run", false},
 		"failed check before it ran": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "check_failed", record.ToolError, failed("refused")).over("r2")
-		}, at(60), inspect.StatusCheckFailed, "without proof that it is safe, nothing runs", false},
+		}, at(60), inspect.StatusCheckFailed, "nothing runs without proof", false},
 		"executed": {func(s *script) {
 			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
 		}, later, inspect.StatusExecuted, "Approved by bob, checked, and buy ran without an error.", true},

@@ -51,13 +51,7 @@ func (w *Writer) Digest(v any) Digest {
 	if exact {
 		return sum
 	}
-	tree, err := contain(func() (tree any, err error) {
-		data, err := json.Marshal(v)
-		if err == nil {
-			tree, _ = Decode(data)
-		}
-		return tree, err
-	})
+	tree, err := contain(func() (any, error) { return treeOf(v) })
 	if err != nil {
 		return sum // as the row has it: JSON cannot hold it
 	}

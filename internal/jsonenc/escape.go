@@ -10,16 +10,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
-// escapes holds what stands for each ASCII byte that is not plain.
-var escapes = func() (t [utf8.RuneSelf]string) {
-	const hexDigits = "0123456789abcdef"
-	for b := range t {
-		t[b] = `\u00` + hexDigits[b>>4:b>>4+1] + hexDigits[b&0xf:b&0xf+1]
-	}
-	t['"'], t['\\'], t['\n'], t['\r'], t['\t'] = `\"`, `\\`, `\n`, `\r`, `\t`
-	return t
-}()
-
 // string writes s quoted and without the secrets in it. Bytes that are not UTF-8 become U+FFFD. The
 // limits hold for the written text, which is longer than s if it is escaped. A string is cleaned
 // before it is cut, so that a cut never parts a secret from its sign.
@@ -100,7 +90,7 @@ func (w *Writer) escaped(s string, i, limit int) {
 		}
 		var esc string
 		if b < utf8.RuneSelf {
-			esc = escapes[b]
+			esc = redact.Escapes[b]
 		} else {
 			r, size := utf8.DecodeRuneInString(s[i:])
 			if r != utf8.RuneError || size != 1 {

@@ -5,7 +5,6 @@ package jsonenc
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,28 +97,26 @@ func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V
 		o     order
 		local [few]member[V]
 	)
-	has := func(k string) bool { _, ok := m[k]; return ok }
 	if len(m) <= few {
 		members := local[:0]
 		for k, v := range m {
 			members = append(members, member[V]{k, v})
 		}
 		sort(&o, members)
-		writeMembers(w, members, &o, has, write)
+		writeMembers(w, members, &o, m, write)
 	} else {
 		from := len(s.members)
 		members := s.push(m)
 		slices.SortFunc(members, func(a, b member[V]) int { return strings.Compare(a.key, b.key) })
-		writeMembers(w, members, nil, has, write)
+		writeMembers(w, members, nil, m, write)
 		s.members = s.members[:from]
 	}
 	w.depth--
 }
 
-// writeMembers writes the members of an object, in the order of their keys so that equal
-// payloads give equal bytes: o is that order, and nil where the members are in it. Two
-// members may have one key. has reports whether the object has a key.
-func writeMembers[V any](w *Writer, members []member[V], o *order, has func(string) bool, write func(*Writer, V)) {
+// writeMembers writes the members of m, in the order of their keys so that equal payloads give
+// equal bytes: o is that order, and nil where the members are in it.
+func writeMembers[V any](w *Writer, members []member[V], o *order, m map[string]V, write func(*Writer, V)) {
 	w.buf = append(w.buf, '{')
 	var taken map[string]int
 	for i := range members {
@@ -131,17 +128,11 @@ func writeMembers[V any](w *Writer, members []member[V], o *order, has func(stri
 			at = int(o.at[i])
 		}
 		k := members[at].key
-		name, changed := k, i > 0 && o == nil && members[i-1].key == k
-		if changed {
-			name = w.clean(k)
-		} else {
-			name, changed = w.name(k)
-		}
-		if changed {
+		if name, changed := w.name(k); changed {
 			if taken == nil {
 				taken = make(map[string]int)
 			}
-			w.renamed(name, taken, has)
+			renamed(w, name, taken, m)
 		}
 		w.buf = append(w.buf, ':')
 		if w.secrets.Secret(k) || redact.RoleOf(k) == redact.Valued && nameSecret(w.secrets.Rules, members) {
@@ -178,9 +169,6 @@ func nameSecret[V any](rules *redact.Rules, members []member[V]) bool {
 		if redact.RoleOf(m.key) != redact.Naming {
 			return false
 		}
-		if v, ok := any(m.value).(reflect.Value); ok {
-			return rules.Secret(textIn(v))
-		}
 		text, ok := any(m.value).(string)
 		return ok && rules.Secret(text)
 	})
@@ -204,14 +192,14 @@ func (w *Writer) name(k string) (string, bool) {
 	return "", false
 }
 
-// renamed writes a key that had to change, and keeps it different from every other key: of the map,
-// which has reports, and in taken.
-func (w *Writer) renamed(k string, taken map[string]int, has func(string) bool) {
+// renamed writes a key that had to change, and keeps it different from every other key, of m and in
+// taken.
+func renamed[V any](w *Writer, k string, taken map[string]int, m map[string]V) {
 	from := len(w.buf)
 	w.quote(k, 0, w.room())
 	written := string(w.buf[from+1 : len(w.buf)-1])
 	n := taken[written]
-	if n == 0 && !has(unquoted(written)) {
+	if _, has := m[unquoted(written)]; n == 0 && !has {
 		taken[written] = 1
 		return
 	}
@@ -264,4 +252,15 @@ func array[V any](w *Writer, a []V, write func(*Writer, V)) {
 func (w *Writer) inList() bool {
 	n := len(w.buf)
 	return n > 0 && w.buf[n-1] == '[' || n > 1 && w.buf[n-1] == ',' && w.buf[n-2] == ']'
+}
+
+// enter counts a level of nesting; false, with the mark written, means it is one
+// too many.
+func (w *Writer) enter() bool {
+	if w.depth >= w.limits.Depth {
+		w.mark(MarkDepth)
+		return false
+	}
+	w.depth++
+	return true
 }

@@ -108,9 +108,8 @@ func TestMemberNames(t *testing.T) {
 			`{"https://[REDACTED]@h":3,"[KEY_COLLISION_1]https://[REDACTED]@h":1,"[KEY_COLLISION_2]https://[REDACTED]@h":2}`},
 		{"the same after the cut", jsonenc.Limits{String: 4}, map[string]string{"abcdef": "1", "abcdeg": "2"},
 			`{"abcd...[TRUNCATED]":"1","[KEY_COLLISION_1]abcd...[TRUNCATED]":"2"}`},
-		{"the same after the repair", jsonenc.Limits{}, map[string]int{"a\xff": 1, "a\xfe": 2, "a\ufffd": 3},
+		{"the same after the repair", jsonenc.Limits{}, map[string]any{"a\xff": 1, "a\xfe": 2, "a\ufffd": 3},
 			"{\"[KEY_COLLISION_1]a\ufffd\":2,\"[KEY_COLLISION_2]a\ufffd\":1,\"a\ufffd\":3}"},
-		{"the same as text", jsonenc.Limits{}, map[fixed]int{1: 1, 2: 2}, `{"fixed":1,"[KEY_COLLISION_1]fixed":2}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, _ := encode(t, tt.limits, tt.in)
@@ -121,22 +120,12 @@ func TestMemberNames(t *testing.T) {
 			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			if tt.name == "the same as text" {
-				if len(have) != len(want) {
-					t.Errorf("got %s", got)
-				}
-				return
-			}
 			if diff := cmp.Diff(want, have); diff != "" {
 				t.Errorf("mismatch (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
-
-type fixed int
-
-func (fixed) MarshalText() ([]byte, error) { return []byte("fixed"), nil }
 
 // The words that steer how a text is read, in any order around a secret, never
 // let it through.

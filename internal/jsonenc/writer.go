@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"hash"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -85,10 +84,7 @@ type Writer struct {
 	depth  int
 	// end is the length of buf at which the current document is full.
 	end int
-	// types has the facts that reflection found about foreign types; Reset keeps it.
-	types map[reflect.Type]*typeInfo
-	// binary holds the base64 forms of bytes that a foreign value being written
-	// may have put into its own JSON.
+	// binary holds the base64 forms of the bytes of the foreign value that is being written.
 	binary map[string]bool
 
 	secrets   redact.Cleaner

@@ -80,22 +80,13 @@ func (c *Cleaner) matches(s string) string {
 		return s
 	}
 	for _, p := range c.Rules.patterns {
-		if !p.MatchString(s) {
-			continue
-		}
-		var out []byte
-		last := 0
-		for _, m := range p.FindAllStringIndex(s, -1) {
-			if m[0] == m[1] || s[m[0]:m[1]] == Mark {
-				continue
+		s = p.ReplaceAllStringFunc(s, func(match string) string {
+			if match == "" || match == Mark {
+				return match
 			}
-			out = append(append(out, s[last:m[0]]...), Mark...)
-			last = m[1]
 			c.Redacted++
-		}
-		if last > 0 {
-			s = string(append(out, s[last:]...))
-		}
+			return Mark
+		})
 	}
 	return s
 }

@@ -79,29 +79,16 @@ func isUserAndPassword(w string) bool {
 	if len(w) < 4 {
 		return false
 	}
-	var in [most]byte
-	var out [most]byte
 	// Without its padding it is the same in all variants but for two letters.
-	n := 0
-	for i := 0; i < len(w) && n < most; i++ {
-		switch c := w[i]; c {
-		case '-':
-			in[n] = '+'
-		case '_':
-			in[n] = '/'
-		case '=':
-			continue
-		default:
-			in[n] = c
-		}
-		n++
+	w = standardBase64.Replace(w[:min(len(w), most)])
+	if len(w)%4 == 1 {
+		w = w[:len(w)-1] // no length that base64 has; the rest may still decode
 	}
-	if n%4 == 1 {
-		n-- // no length that base64 has; the rest may still decode
-	}
-	m, err := base64.RawStdEncoding.Decode(out[:], in[:n])
-	return err == nil && bytes.IndexByte(out[:m], ':') >= 0
+	text, err := base64.RawStdEncoding.DecodeString(w)
+	return err == nil && bytes.IndexByte(text, ':') >= 0
 }
+
+var standardBase64 = strings.NewReplacer("-", "+", "_", "/", "=", "")
 
 // maxAuthority is how far the user and password of a URI are looked for, in
 // bytes.

@@ -4,10 +4,10 @@
 package redact
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -23,8 +23,9 @@ type embedded struct {
 	out   []byte
 	last  int // end of the text that was copied to out
 
-	object variable // what is read
-	flag   bool     // the element before was a flag of a command that names a secret
+	// The object and the list that are read.
+	object   variable
+	elements List
 }
 
 // json cleans s if it is JSON: one value, or several with white space in between.
@@ -92,9 +93,10 @@ func (e *embedded) value() bool {
 		e.object = outer
 		return ok
 	case '[':
-		e.flag = false
+		outer := e.elements
+		e.elements = List{Rules: e.Rules}
 		ok := e.list(']', e.element)
-		e.flag = false
+		e.elements = outer
 		return ok
 	case '"':
 		return e.str()
@@ -262,45 +264,13 @@ func (e *embedded) scalar() bool {
 		e.i++
 	}
 	word := e.s[from:e.i]
-	switch word {
-	case "true", "false", "null":
-		return true
-	}
-	if !isNumber(word) {
+	if !json.Valid([]byte(word)) {
 		return false
 	}
 	if e.muted == 0 && e.matches(word) != word {
 		e.replace(from, Mark)
 	}
 	return true
-}
-
-// isNumber reports whether s is a number of JSON.
-func isNumber(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	digits := func() (n int) {
-		for n < len(s) && isDigit(s[n]) {
-			n++
-		}
-		s = s[n:]
-		return n
-	}
-	if s == "" || s[0] == '0' && len(s) > 1 && isDigit(s[1]) || digits() == 0 {
-		return false
-	}
-	if strings.HasPrefix(s, ".") {
-		if s = s[1:]; digits() == 0 {
-			return false
-		}
-	}
-	if s != "" && s[0]|0x20 == 'e' {
-		s = s[1:]
-		if s != "" && (s[0] == '+' || s[0] == '-') {
-			s = s[1:]
-		}
-		return digits() > 0 && s == ""
-	}
-	return s == ""
 }
 
 // hides reports whether a string with escapes may hold a secret. Escapes alone are no sign of one,
@@ -340,67 +310,28 @@ func unit(s string) (rune, bool) {
 }
 
 // unescape returns the text that a valid JSON string stands for.
-func unescape(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for {
-		i := strings.IndexByte(s, '\\')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		s = s[i:]
-		r, ok := unit(s)
-		if !ok {
-			switch c := s[1]; c {
-			case 'b':
-				b.WriteByte('\b')
-			case 'f':
-				b.WriteByte('\f')
-			case 'n':
-				b.WriteByte('\n')
-			case 'r':
-				b.WriteByte('\r')
-			case 't':
-				b.WriteByte('\t')
-			default:
-				b.WriteByte(c)
-			}
-			s = s[2:]
-			continue
-		}
-		s = s[6:]
-		if utf16.IsSurrogate(r) {
-			low, _ := unit(s)
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				s = s[6:]
-			}
-		}
-		b.WriteRune(r)
-	}
+func unescape(s string) (text string) {
+	_ = json.Unmarshal([]byte(`"`+s+`"`), &text)
+	return text
 }
+
+// Escapes holds what stands in a JSON string for each ASCII byte that is not plain.
+var Escapes = func() (t [utf8.RuneSelf]string) {
+	for b := range t {
+		t[b] = fmt.Sprintf(`\u%04x`, b)
+	}
+	t['"'], t['\\'], t['\n'], t['\r'], t['\t'] = `\"`, `\\`, `\n`, `\r`, `\t`
+	return t
+}()
 
 // appendQuoted appends s as a JSON string.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
-	for i, r := range s {
-		switch {
-		case r < utf8.RuneSelf && Plain(byte(r)):
-			b = append(b, byte(r))
-		case r == '"', r == '\\':
-			b = append(b, '\\', byte(r))
-		case r == '\n':
-			b = append(b, `\n`...)
-		case r == '\r':
-			b = append(b, `\r`...)
-		case r == '\t':
-			b = append(b, `\t`...)
-		case r < utf8.RuneSelf:
-			b = fmt.Appendf(b, `\u%04x`, r)
-		default:
-			_, n := utf8.DecodeRuneInString(s[i:])
-			b = append(b, s[i:i+n]...)
+	for i := range len(s) {
+		if c := s[i]; Plain(c) || c >= utf8.RuneSelf {
+			b = append(b, c)
+		} else {
+			b = append(b, Escapes[c]...)
 		}
 	}
 	return append(b, '"')

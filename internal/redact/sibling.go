@@ -18,26 +18,15 @@ const (
 // RoleOf returns the role of a member by its key.
 func RoleOf(k string) Role {
 	switch len(k) {
-	case len("key"):
-		if strings.EqualFold(k, "key") {
-			return Naming
-		}
-	case len("name"):
-		if strings.EqualFold(k, "name") {
-			return Naming
-		}
-	case len("value"):
-		if strings.EqualFold(k, "value") {
-			return Valued
-		}
-	case len("parameterKey"):
-		if strings.EqualFold(k, "parameterKey") {
-			return Naming
-		}
-	case len("parameterValue"):
-		if strings.EqualFold(k, "parameterValue") {
-			return Valued
-		}
+	case len("key"), len("name"), len("value"), len("parameterKey"), len("parameterValue"):
+	default:
+		return NoRole
+	}
+	switch {
+	case strings.EqualFold(k, "key"), strings.EqualFold(k, "name"), strings.EqualFold(k, "parameterKey"):
+		return Naming
+	case strings.EqualFold(k, "value"), strings.EqualFold(k, "parameterValue"):
+		return Valued
 	}
 	return NoRole
 }

@@ -68,16 +68,9 @@ func (e *embedded) element() bool {
 	if e.muted > 0 {
 		return e.value()
 	}
-	text, ok := e.ahead()
-	secret := e.flag && !(ok && text != "" && text[0] == '-')
-	e.flag = false
-	if secret {
+	text, _ := e.ahead()
+	if e.elements.Hides(text) {
 		return e.hidden()
 	}
-	flag := ok && e.Rules.isFlag(text)
-	if !e.value() {
-		return false
-	}
-	e.flag = flag
-	return true
+	return e.value()
 }

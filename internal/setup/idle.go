@@ -19,7 +19,7 @@ func notes(rules []graphsync.Tally) (out []string) {
 			out = append(out, Idle(t))
 		}
 		if t.Unrepeated > 0 {
-			out = append(out, fmt.Sprintf("rule %q: %s", t.Rule, Unrepeated))
+			out = append(out, fmt.Sprintf("not checked: whether there is more by now than rule %q read", t.Rule))
 		}
 	}
 	return out

@@ -41,24 +41,28 @@ func (g *Gate) ownHint(hint, name string, args map[string]any, notChecked []stri
 	if len(shown) == 0 {
 		return name
 	}
-	var said []string
+	var said, long []string
 	keys := slices.Sorted(maps.Keys(shown))
 	slices.SortStableFunc(keys, func(a, b string) int { return rank(notChecked, a) - rank(notChecked, b) })
 	for _, key := range keys {
-		text, scalar := scalarText(shown[key])
-		if !scalar || len(said) == maxHintedArgs {
-			continue
+		name := key
+		if !entity.IsAttributeName(name) {
+			name = inQuotes(name)
 		}
-		if !entity.IsAttributeName(key) {
-			key = inQuotes(key)
+		switch v := shown[key].(type) {
+		case []any:
+			long = append(long, fmt.Sprintf("%s (%d)", name, len(v)))
+		default:
+			if text, scalar := scalarText(v); scalar {
+				said = append(said, name+" "+text)
+			} else {
+				long = append(long, name)
+			}
 		}
-		said = append(said, key+" "+text)
 	}
-	switch more := len(shown) - len(said); {
-	case len(said) == 0:
-		said = append(said, plural(more, "argument", "arguments"))
-	case more > 0:
-		said = append(said, plural(more, "more argument", "more arguments"))
+	said = append(said, long...)
+	if more := len(said) - maxHintedArgs; more > 0 {
+		said = append(said[:maxHintedArgs], plural(more, "more argument", "more arguments"))
 	}
 	return name + " with " + strings.Join(said, ", ")
 }

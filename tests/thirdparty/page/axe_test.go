@@ -45,7 +45,7 @@ var states = []state{
 	{"details of a step", demo("s=nike&v=timeline"), details("#panel-timeline .tl-row", "query_ad_inventory")},
 	{"details of a row", demo("s=nike&v=trajectory"), details("#panel-trajectory .step-name", "")},
 	{"sessions", demo("s=nike&v=queries"), sessionList},
-	{"sessions, filtered", demo("s=nike&v=queries"), func(p *tab) { sessionList(p); p.click("#cg-nav .chip.filter", "Drift") }},
+	{"sessions, filtered", demo("s=nike&v=queries"), func(p *tab) { sessionList(p); p.click("#cg-nav .chip.filter", "Changed since it was read") }},
 	{"no session found", demo("s=nike&v=queries"), func(p *tab) { sessionList(p); p.key("/", "nobody"); p.shows("#cg-nav", "No session matches") }},
 	{"help", demo("s=nike&v=graph"), func(p *tab) { p.key("?"); p.wait(`document.querySelector("dialog[open]")`) }},
 	{"no such session", demo("s=nike&v=graph"), func(p *tab) {

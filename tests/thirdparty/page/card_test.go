@@ -33,7 +33,7 @@ func TestOpensOnTheCard(t *testing.T) {
 // What was asked, what each entity was and is, and what came of it, for all three ends of the demo.
 func TestCard(t *testing.T) {
 	p := openDemo(t, "s=nike")
-	p.shows(card+" .card-head", "provision_campaign was to run once, with", "Drift", "asked", "by root_agent")
+	p.shows(card+" .card-head", "The agent wanted to run provision_campaign once, with", "Changed since it was read", "asked", "by root_agent")
 	p.shows(card+" .v-changed", "Product Yahoo Homepage Takeover availability", "available is now unavailable", "Product Strava Sponsored Routes price", "$40,000 is now $52,000 +30 %", "seen", "price $90,000 unchanged")
 	// The worst change comes first, and is larger than what has not changed.
 	p.holds(`document.querySelector(".v-line").textContent.includes("Yahoo") && parseFloat(getComputedStyle(document.querySelector(".v-vals")).fontSize) > 1.3 * parseFloat(getComputedStyle(document.querySelector(".v-row .v-val")).fontSize)`)
@@ -42,13 +42,13 @@ func TestCard(t *testing.T) {
 	p.shows(card+" .whys", "from", "query_ad_inventory", "allocate_media_budget", "media_planner")
 	p.holds(`document.querySelectorAll("#panel-approvals .whys > li").length === 3`)
 	p.shows(card, "nike-running", "It did not run.", "Athletes 18-35")
-	p.shows(card+" .rail-people", "May approve", "Whoever may answer as buyer-agent", "0 of 1", "not authenticated")
+	p.shows(card+" .rail-people", "0 of 1", "For buyer-agent", "not authenticated")
 	// The order of what a person has to know.
-	p.holds(`(() => { const t = document.querySelector("#panel-approvals .card").innerText; const at = ["provision_campaign was to run once", "Seen → now", "Why: where it was learned", "Arguments", "Checks", "History in the ledger", "Fingerprint, digest and ids"].map((x) => t.indexOf(x)); return at.every((x, i) => x >= 0 && (i === 0 || x > at[i - 1])); })()`)
+	p.holds(`(() => { const t = document.querySelector("#panel-approvals .card").innerText; const at = ["The agent wanted to run provision_campaign once", "Seen → now", "Why: where it was learned", "What the agent passes to provision_campaign", "Checks", "History in the ledger", "Fingerprint, digest and ids"].map((x) => t.indexOf(x)); return at.every((x, i) => x >= 0 && (i === 0 || x > at[i - 1])); })()`)
 	p.holds(`!document.querySelector(".ap-ids").open && __t.all("#panel-approvals .json .j-leaf").length > 5`)
 	p.holds(`!/Status\s+OK/.test(document.querySelector("#panel-approvals").innerText)`)
 	p.click(card+" .checks summary", "when it was answered")
-	p.shows(card+" .checks", "before anybody was asked", "when it was answered", "2 stale of 5", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
+	p.shows(card+" .checks", "before anybody was asked", "when it was answered", "2 of 5 changed", "Fingerprint", "0.95 critical", "ask for approval of the new plan")
 	p.click(card + " .ap-ids summary")
 	p.shows(card+" .ap-ids", "Fingerprint of what was seen", "Digest of the arguments", "Policy version", "Confirmation")
 	p.click(card+" .whys button", "query_ad_inventory")
@@ -56,14 +56,14 @@ func TestCard(t *testing.T) {
 	p.shows("#cg-detail", "query_ad_inventory")
 
 	p = openDemo(t, "s=tesla")
-	p.shows(card, "Check failed", "Blocked: its check failed.", "That does not mean that anything has changed", "The request stays open", "503 Service Unavailable",
-		"Its source is down", "Product CNN Digital: its source is down", "It did not run.", "This page is a file and can only be read")
+	p.shows(card, "Check failed", "It did not run: its check failed.", "That does not mean that anything has changed", "The request stays open", "503 Service Unavailable",
+		"its source is down", "Product CNN Digital", "It did not run.", "This page is a file and can only be read")
 	p.holds(`document.querySelector("#panel-approvals .countdown").textContent.startsWith("expires in")`)
 	p.shows("#tab-approvals", "1 open")
 
 	p = openDemo(t, "s=elf")
 	p.shows(card, "Executed", "0 of 7 changed", "unchanged", "right before the call", "GAM-2026-ELF-001", "History in the ledger")
-	p.shows(card+" .passed", "asked", "said yes, and it was taken", "Checked right before the call: nothing has changed", "ran without an error")
+	p.shows(card+" .passed", "asked", "said yes, and it counted", "Checked right before the call: nothing has changed", "ran without an error")
 	p.holds(`__t.all("#panel-approvals .checks > li").length === 3 && __t.all("#panel-approvals .checks summary .tone-good").length === 3`)
 	p.holds(`document.querySelectorAll("#panel-approvals .decide button").length === 0`)
 }
@@ -112,7 +112,7 @@ func TestCardFitsTheScreen(t *testing.T) {
 		p.picture("card-yes-" + theme)
 		p.holds(`[...document.querySelectorAll(".card-head h2, .decide button")].every(` + inSight + `)`)
 		d.set(func() { d.answered["sess-nike-summer"] = true })
-		p.wait(`__t.text(".session-head").includes("Drift")`)
+		p.wait(`__t.text(".session-head").includes("Changed since it was read")`)
 		p.picture("card-drift-" + theme)
 	}
 }
@@ -121,7 +121,7 @@ func TestCardFitsTheScreen(t *testing.T) {
 func TestCardNotChecked(t *testing.T) {
 	_, url := servePast(t)
 	p := open(t, url+"#s=adcp/buyer-agent/sess-nike-summer")
-	p.shows(card, "Seen → nownot checked", "price $40,000", "Waits for a yes or a no")
+	p.shows(card, "Seen → nownot checked", "price $40,000", "Waits for a yes or a no", "Whoever uses the agent as ")
 	p.holds(`__t.all("#panel-approvals .v-row .v-state").length === 5 && __t.all("#panel-approvals .v-row .v-state").every((e) => e.textContent === "not checked")`)
 }
 
@@ -178,12 +178,20 @@ func TestRefusals(t *testing.T) {
 	p := open(t, l.url+"#s=shop/ann/first")
 	for _, code := range codes {
 		l.refuses("first", code)
-		p.shows(card+" .passed", "said yes, and it was not taken: ")
-		p.wait(`__t.all("#panel-approvals .passed .badge").some((b) => b.textContent === ` + quote(strings.ReplaceAll(code, "_", " ")) + `)`)
+		p.shows(card+" .passed", "said yes, and it did not count: ")
+		p.wait(`__t.all("#panel-approvals .passed .badge").some((b) => b.textContent === ` + quote(badgeOf(code)) + `)`)
 		// The words say more than the name.
-		p.holds(`(() => { const b = __t.all("#panel-approvals .passed .badge").find((b) => b.textContent === ` + quote(strings.ReplaceAll(code, "_", " ")) + `); return b.parentElement.firstChild.textContent.replace(/.*not taken: /, "").length > 12; })()`)
+		p.holds(`(() => { const b = __t.all("#panel-approvals .passed .badge").find((b) => b.textContent === ` + quote(badgeOf(code)) + `); return b.parentElement.firstChild.textContent.replace(/.*not count: /, "").length > 12; })()`)
 	}
 	p.holds(`document.querySelectorAll("#panel-approvals .passed .tone-good").length === 0`)
+}
+
+// badgeOf is what a badge says of a code of the gate.
+func badgeOf(code string) string {
+	if w, ok := inspect.Words["status"][code]; ok {
+		return strings.ToLower(w.Name)
+	}
+	return strings.ReplaceAll(code, "_", " ")
 }
 
 // Times are told from now, with the exact one behind them.

@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 
 	// The gate refuses it by name, and the request stays open.
 	l.refuses("first", "check_failed")
-	p.shows(decide, "The last yes was not taken: check failed", "It could not be shown that the world has not changed")
+	p.shows(decide, "The last yes did not count: check failed", "It could not be shown that the world has not changed")
 	p.holds(`!__t.text("#panel-approvals").includes("was sent")`)
 
 	// A no with a reason, with the token in memory.
@@ -162,7 +162,7 @@ func TestTokenInTheAddress(t *testing.T) {
 			p.click("#panel-approvals .decide button", "Yes")
 			p.holds(`!document.getElementById("cg-token")`)
 			p.click("#panel-approvals .decide button", "Yes, run it once")
-			p.wait(`__t.text(".session-head").includes("Drift")`)
+			p.wait(`__t.text(".session-head").includes("Changed since it was read")`)
 			p.noToken()
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -203,14 +203,14 @@ func TestCheckNow(t *testing.T) {
 	p.shows(card+" .rail-check", "Checking…")
 	close(d.slow)
 	p.shows(card+" .v-changed", "available is now unavailable", "$40,000 is now $52,000 +30 %")
-	p.shows(card+" .rail-check", "Drift", "checked just now", "An approval now would be blocked for good", "Targeting: only the agent can check it", "The gate checks again when you answer", "Check again")
+	p.shows(card+" .rail-check", "Changed since it was read", "checked just now", "After a yes now it can never run", "Targeting: only the agent can check it", "Check again")
 	p.holds(`document.activeElement.classList.contains("check-now") && __t.text(".session-head").includes("Pending") && document.querySelectorAll(".decide-buttons button").length === 3`)
-	p.shows("#cg-announce", "Drift. The world changed since it was seen")
+	p.shows("#cg-announce", "Changed since it was read. The world changed since it was read")
 	// A yes cannot work: it is not the first choice, and says why, also where it is confirmed.
-	p.wait(`__t.text(".decide").includes("a yes now would block it for good")`)
+	p.wait(`__t.text(".decide").includes("after a yes now it can never run")`)
 	p.holds(`document.querySelectorAll(".decide-buttons .primary").length === 0 && !__t.text(".decide").includes("→")`)
 	p.click(card+" .decide button", "Yes")
-	p.shows(card+" .decision", "a yes now would block it for good", "Yes all the same")
+	p.shows(card+" .decision", "after a yes now it can never run", "Yes all the same")
 	// It is the same where somebody else opens the page.
 	again := open(t, url+"#s=adcp/buyer-agent/sess-nike-summer")
 	again.shows(card+" .v-changed", "$40,000 is now $52,000 +30 %")
@@ -250,7 +250,7 @@ func TestEnds(t *testing.T) {
 		{inspect.StatusPending, func(a *inspect.Approval) { a.Approvers, a.Consents = 3, []string{"eva"} }, "Waits for 2 more people", 0},
 		{inspect.StatusPending, func(a *inspect.Approval) { a.Approvers, a.Consents = 2, []string{"eva"} }, "Waits for 1 more person", 0},
 		{inspect.StatusSafe, func(a *inspect.Approval) {}, "Approved, and not run yet", 0},
-		{inspect.StatusDrift, func(a *inspect.Approval) {}, "Blocked for good", 0},
+		{inspect.StatusDrift, func(a *inspect.Approval) {}, "can never run", 0},
 		{inspect.StatusRejected, func(a *inspect.Approval) {}, "It does not run", 0},
 		{inspect.StatusExpired, func(a *inspect.Approval) {}, "Expired", 0},
 		{inspect.StatusInDoubt, func(a *inspect.Approval) { a.Execution = &inspect.Execution{Start: a.RequestedAt} }, "In doubt", 0},

@@ -33,12 +33,12 @@ func (p *tab) choose(text string) {
 // The graph and its details say what the last check found, by an icon, a text and a colour.
 func TestGraphShowsDrift(t *testing.T) {
 	for _, c := range []struct{ session, check, tone, asked string }{
-		{"nike", "Drift", "warn", "Drift"}, {"tesla", "Check failed", "bad", "Check failed"}, {"elf", "Safe", "good", "Executed"},
+		{"nike", "Changed since it was read", "warn", "Changed since it was read"}, {"tesla", "Check failed", "bad", "Check failed"}, {"elf", "Safe", "good", "Executed"},
 	} {
 		t.Run(c.session, func(t *testing.T) {
 			p := openDemo(t, "s="+c.session+"&v=graph")
 			for _, kind := range []struct{ class, text string }{{"k-check", c.check}, {"k-hitl", c.asked}} {
-				p.holds(fmt.Sprintf(`document.querySelectorAll("#panel-graph .gn.%s").length > 0 && [...document.querySelectorAll("#panel-graph .gn.%[1]s")].slice(-1).every((g) => { const v = g.querySelector(".gn-verdict"); return v.querySelector("text").textContent === %s && v.querySelector("path.gn-icon") && v.classList.contains("tone-%s") && g.getAttribute("aria-label").includes(%[2]s); })`, kind.class, quote(kind.text), c.tone))
+				p.holds(fmt.Sprintf(`document.querySelectorAll("#panel-graph .gn.%s").length > 0 && [...document.querySelectorAll("#panel-graph .gn.%[1]s")].slice(-1).every((g) => { const v = g.querySelector(".gn-verdict"); return [...v.querySelectorAll("text")].map((t) => t.textContent).join(" ") === %s && v.querySelector("path.gn-icon") && v.classList.contains("tone-%s") && g.getAttribute("aria-label").includes(%[2]s); })`, kind.class, quote(kind.text), c.tone))
 			}
 			eval[bool](p, `([...document.querySelectorAll("#panel-graph .gn.k-check")].at(-1).dispatchEvent(new MouseEvent("click", {bubbles: true})), true)`)
 			p.shows("#cg-detail .facts", "Verdict "+c.check)

@@ -68,7 +68,7 @@ func TestPrint(t *testing.T) {
 	p := openDemo(t, "s=nike&v=approvals")
 	p.media("print", "dark", false)
 	p.shows("#panel-approvals", "provision_campaign", "available is now unavailable", "$52,000", "It did not run.")
-	p.shows(".session-head", "sess-nike-summer", "Drift")
+	p.shows(".session-head", "sess-nike-summer", "Changed since it was read")
 	p.shows("#cg-top", "journal contextgraph.db")
 	p.holds(`!__t.seen(document.getElementById("cg-nav")) && __t.all("#cg-main .viewbar, #cg-main .btn, .top-actions").length === 0`)
 	p.holds(`getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)"`)

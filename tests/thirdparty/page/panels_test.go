@@ -21,8 +21,8 @@ var panels = []string{"approvals", "graph", "thoughts", "timeline", "trajectory"
 func TestFace(t *testing.T) {
 	p := openDemo(t, "s=nike&v=graph")
 	p.shows("#cg-top", "3 sessions of journal contextgraph.db", "written", "read only", "all of its sessions")
-	p.shows("#cg-nav", "sess-elf-cosmetics", "sess-nike-summer", "sess-tesla-q1", "Drift", "Check failed", "Executed", "buyer-agent", "2 turns", "tok", "3 sessions")
-	p.shows(".session-head", "sess-nike-summer", "Drift", "media_planner, root_agent", "Turns 2", "Tokens", "Waited for people", "Errors 1")
+	p.shows("#cg-nav", "sess-elf-cosmetics", "sess-nike-summer", "sess-tesla-q1", "Changed since it was read", "Check failed", "Executed", "buyer-agent", "2 turns", "tok", "3 sessions")
+	p.shows(".session-head", "sess-nike-summer", "Changed since it was read", "media_planner, root_agent", "Turns 2", "Tokens", "Waited for people", "Errors 1")
 	p.holds(`document.querySelectorAll("[role=tab]").length === 6 && [...document.querySelectorAll("[role=tab]")].every((t) => document.getElementById(t.getAttribute("aria-controls")))`)
 	p.holds(`document.title.includes("contextgraph") && document.querySelector("#cg-nav a[aria-current=true]").dataset.key.endsWith("sess-nike-summer")`)
 }
@@ -49,12 +49,12 @@ func TestSessionsAreSearchedAndFiltered(t *testing.T) {
 	p.key(kb.Delete)
 	sessions("sess-elf-cosmetics", "sess-nike-summer", "sess-tesla-q1")
 
-	p.click("#cg-nav .chip.filter", "Drift")
+	p.click("#cg-nav .chip.filter", "Changed since it was read")
 	sessions("sess-nike-summer")
 	p.click("#cg-nav .chip.filter", "Executed")
 	sessions("sess-elf-cosmetics", "sess-nike-summer")
 	p.holds(`__t.all("#cg-nav .chip.filter[aria-pressed=true]").length === 2`)
-	p.click("#cg-nav .chip.filter", "Drift")
+	p.click("#cg-nav .chip.filter", "Changed since it was read")
 	sessions("sess-elf-cosmetics")
 	p.click("#cg-nav .sessions a")
 	p.wait(`location.hash.includes("sess-elf-cosmetics")`)

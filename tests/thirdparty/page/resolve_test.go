@@ -59,13 +59,13 @@ func TestResolveAndOverride(t *testing.T) {
 
 	p := open(t, l.url+"#token="+token+"&s=shop/ann/doubt&v=approvals")
 	p.shows("#panel-approvals", "In doubt", "say what came of it")
-	p.click(decide+" button", "It took effect")
+	p.click(decide+" button", "Record that it took effect")
 	p.wait(`document.activeElement.localName === "textarea"`)
-	p.shows(decide, "How do you know?", "Nothing runs because of this")
-	p.click(decide+" button[type=submit]", "It took effect")
+	p.shows(decide, "How do you know?", "Nothing runs because of it")
+	p.click(decide+" button[type=submit]", "Record that it took effect")
 	p.holds(`document.activeElement.matches("textarea:invalid")`)
 	p.key("the shop has the order")
-	p.click(decide+" button[type=submit]", "It took effect")
+	p.click(decide+" button[type=submit]", "Record that it took effect")
 	p.shows(decide, "Your finding was sent")
 
 	p = open(t, l.url+"#token="+token+"&s=shop/ann/down&v=approvals")

@@ -148,7 +148,7 @@ func TestApproveOnThePage(t *testing.T) {
 	p.click("#panel-approvals .decide button", "Yes")
 	p.click("#panel-approvals .decide button[type=submit]", "Yes, run it once")
 	p.wait(`__t.text(".session-head").includes("Executed")`)
-	p.shows("#panel-approvals .passed", "said yes, and it was taken", "Checked right before the call: nothing has changed", "ran without an error")
+	p.shows("#panel-approvals .passed", "said yes, and it counted", "Checked right before the call: nothing has changed", "ran without an error")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times, want once", n)
 	}
@@ -160,9 +160,9 @@ func TestApproveOnThePage(t *testing.T) {
 	p.click("#panel-approvals .decide button", "Yes")
 	p.wait(`document.activeElement.matches(".decide button[type=submit]")`)
 	p.key(kb.Enter) // the token is still known, and the button has the focus
-	p.wait(`__t.text(".session-head").includes("Drift")`)
+	p.wait(`__t.text(".session-head").includes("Changed since it was read")`)
 	p.shows("#panel-approvals .v-line", "$100 (not seen) is now $80")
-	p.shows("#panel-approvals .passed", "it was not taken", "drift", "Blocked for good")
+	p.shows("#panel-approvals .passed", "it did not count", "changed since it was read", "can never run")
 	p.shows("#panel-approvals", "It did not run.")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times although less is owed now, want once", n)

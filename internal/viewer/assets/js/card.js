@@ -23,9 +23,9 @@ class Card {
     this.decide.update(record);
     this.check.update(record);
     this.root.className = "card edge-" + statusInfo(a.status).tone;
-    replace(this.root, h("div", "card-top", head(app, a, index), seenNow(app, a), unproven(a)),
+    replace(this.root, h("div", "card-top", head(app, a, index), differences(a), seenNow(app, a), unproven(a)),
       h("aside", { class: "card-rail", "aria-label": "Decision" }, this.decide.root, this.check.root, h("section", "rail-steps", h("h3", {}, "What has happened"), stepLine(app, record)), people(app, a)),
-      h("div", "card-more", reasons(app, a, index), a.not_chosen && notChosen(a.not_chosen), argumentsOf(a), differences(a), records(app, a)));
+      h("div", "card-more", reasons(app, a, index), a.not_chosen && notChosen(a.not_chosen), argumentsOf(a), records(app, a)));
   }
 }
 
@@ -34,10 +34,11 @@ function head(app, a, index) {
   return h("header", "card-head",
     h("div", "card-state", chip(a.status), waits(a.status) && countdownEl(a.expires_at), !a.enforced && badge("observed only", "wait", "info"), a.overridden && badge("overridden: its check failed", "bad", "warning"),
       h("span", "muted", "asked ", agoEl(a.requested_at), a.agent && " by " + a.agent)),
-    h("h2", { id: "approval-" + index }, leading(actionOf(a), actionOf(a).split(", with")[0])),
-    a.not_checked && h("p", "note", icon("info"), "Not checked, because no rule reads it: " + a.not_checked.join(", ") + "."),
+    h("h2", { id: "approval-" + index }, marked(actionOf(a), a.tool)),
+    a.total && h("p", "card-total", "Total, at the prices that were read: ", h("strong", {}, a.total)),
+    unchecked(a),
     h("p", { class: "card-explain status-" + a.status }, pointed(a.explanation, a)),
-    a.warnings.length > 0 && h("ul", "callout warn list", a.warnings.map((w) => h("li", {}, icon("warning"), w))),
+    !a.hopeless && a.warnings.length > 0 && h("ul", "callout warn list", a.warnings.map((w) => h("li", {}, icon("warning"), w))),
     (a.notes || []).map((n) => h("p", "note", icon("info"), n)),
     !a.enforced && a.kind === "confirmation" && h("p", "note", icon("info"), "This confirmation was only observed: the call ran, or would run, whatever the verdict. List the tool under guard.tools to enforce it."));
 }
@@ -47,32 +48,35 @@ function head(app, a, index) {
  * @param {string} text @param {Approval} a
  */
 function pointed(text, a) {
-  for (const c of a.checks) {
-    for (const effect of ["block", "fail"]) {
-      const all = c.findings.filter((f) => f.effect === effect).map((f) => f.text);
-      const some = all.length > 3 ? [...all.slice(0, 3), all.length - 3 + " more"] : all;
-      if (all.length > 0) text = text.replace(" (" + some.join("; ") + ")", "");
-    }
-  }
+  for (const c of a.checks) for (const part of [c.changed, c.failed]) if (part) text = text.replace(part, "");
   return text;
 }
 
-/** leading sets off the beginning of a sentence. @param {string} text @param {string} begin */
-function leading(text, begin) {
-  return text.startsWith(begin) ? [h("strong", {}, begin), text.slice(begin.length)] : h("strong", {}, text);
+/** unchecked says which arguments no check looks at. @param {Approval} a */
+function unchecked(a) {
+  if (a.not_checked) return h("p", "note", icon("info"), "Not checked: " + a.not_checked.join(", ") + ". No rule of the configuration reads it.");
+  if (!waits(a.status) || !a.enforced || !a.id) return null;
+  return h("p", "note", icon("info"), "Not checked: nothing of what the agent passes.");
+}
+
+/** marked sets off the name of the tool in a sentence, so that it is not read as a verb. @param {string} text @param {string} tool */
+function marked(text, tool) {
+  const at = tool ? text.indexOf(" " + tool + " once") : -1;
+  return at < 0 ? h("strong", {}, text) : [text.slice(0, at + 1), h("strong", "tool", tool), text.slice(at + 1 + tool.length)];
 }
 
 /** people says who asked, who may approve, and who has. @param {App} app @param {Approval} a */
 function people(app, a) {
   const need = Math.max(1, a.approvers || 0);
   const has = a.consents.length > 0 ? a.consents.length + " of " + need + ": " + a.consents.join(", ") : a.kind === "confirmation" && "0 of " + need;
+  const open = waits(a.status);
   return h("section", "rail-people", h("h3", {}, "Who"), facts([
-    ["May approve", a.may_approve],
+    ["May approve", open && (a.requester && !a.requester.authenticated && a.kind === "confirmation" ? h("span", "warn-text", icon("warning"), a.may_approve) : a.may_approve)],
     ["Has approved", has],
-    ["Asked by", a.requester && [h("strong", {}, a.requester.name), " ", a.requester.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated", "wait", "warning")]],
+    ["For", a.requester && [h("strong", {}, a.requester.name), " ", a.requester.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated", "wait", "warning")]],
     ["Wish", a.change],
     ["Asked", timeEl(a.requested_at)],
-    ["Expires", !Number.isNaN(millis(a.expires_at)) && timeEl(a.expires_at)],
+    ["Expires", open && !Number.isNaN(millis(a.expires_at)) && timeEl(a.expires_at)],
     ["Waited", fmtDuration(a.waited_ms)],
     ["Step", spanLink(app, a.span)],
   ]));
@@ -102,11 +106,12 @@ function notChosen(n) {
 
 /** argumentsOf shows the arguments open, and long ones as far as a screen goes. @param {Approval} a */
 function argumentsOf(a) {
-  if (a.args === undefined) return h("section", "c-part", h("h3", {}, "Arguments"), h("p", "muted", "The record holds no arguments."));
+  const title = h("h3", {}, "What the agent passes to " + (a.tool || "the call"));
+  if (a.args === undefined) return h("section", "c-part", title, h("p", "muted", "The record holds no arguments."));
   const tree = jsonTree(a.args, JSON.stringify(a.args).length < 20000 ? 50 : 2);
   const lines = tree.querySelectorAll(".j-leaf, summary").length;
   if (lines > 18) tree.classList.add("bounded");
-  return h("section", "c-part", h("div", "payload-head", h("h3", {}, "Arguments"), copyButton(() => pretty(a.args), "arguments")), tree,
+  return h("section", "c-part", h("div", "payload-head", title, copyButton(() => pretty(a.args), "arguments")), tree,
     lines > 18 && moreButton("Show all " + fmtInt(lines) + " lines", () => tree.classList.remove("bounded")));
 }
 
@@ -127,7 +132,7 @@ function differences(a) {
   if (d.tool) items.push(h("li", {}, "The tool is declared otherwise"));
   for (const who of d.consents || []) items.push(h("li", {}, who + " has to approve again"));
   if (d.omitted) items.push(h("li", {}, d.omitted + " more values"));
-  return h("section", "c-part", h("h3", {}, "Asked again: what changed since the request before"), items.length > 0 ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."), facts([["Replaces", mono(a.replaces, "approval id")], ["Asked then", timeEl(d.since)]], "line"));
+  return h("section", "c-part", h("h3", {}, "Asked again: what is different from the earlier request"), items.length > 0 ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."), facts([["Replaces", mono(a.replaces, "approval id")], ["Asked then", timeEl(d.since)]], "line"));
 }
 
 /** records is what the record has, for those who look closer. @param {App} app @param {Approval & {last: Check|undefined}} a */
@@ -164,16 +169,27 @@ function lookOfStep(p) {
 function ending(app, a) {
   const sent = app.desk.underWay(a);
   if (sent) return ["arrow", "idle", [sentWord(sent.reply), " was ", h("strong", {}, "sent"), " ", h("span", "passed-at", agoEl(sent.at))], "The record has no word of the gate yet."];
-  if (a.status === "drift") return ["drift", "warn", h("strong", {}, "Blocked for good"), "It needs a new request."];
+  if (a.status === "drift") return ["drift", "warn", h("strong", {}, "This request can never run"), newer(a) || "It needs a new one."];
   if (a.status === "rejected") return ["rejected", "stop", h("strong", {}, "It does not run"), "A new plan needs a new request."];
   if (a.status === "expired") return ["expired", "idle", h("strong", {}, "Expired"), "Nothing came of it in time."];
-  if (a.status === "superseded") return ["expired", "idle", h("strong", {}, "Superseded"), "The same call was asked for again; answer the later request."];
-  if (a.status === "in_doubt") return ["doubt", "doubt", h("strong", {}, "In doubt"), "Look at the system that it acts on, then say what came of it."];
+  if (a.status === "superseded") return ["expired", "idle", h("strong", {}, statusInfo(a.status).label), newer(a) || "The same call was asked for again."];
+  if (a.status === "in_doubt") return ["doubt", "doubt", h("strong", {}, "In doubt"), "Nobody knows whether it took effect."];
   if (a.execution) return null;
-  if (a.status === "safe") return ["clock", "wait", "Approved, and not run yet", "It is checked once more right before it runs."];
+  if (a.status === "safe") return ["clock", "wait", "Approved, and not run yet", "It is checked a last time right before it runs."];
   const missing = a.approvers - a.consents.length;
   if (a.consents.length > 0 && missing > 0) return ["clock", "wait", "Waits for " + plural(missing, "more person", "more people")];
-  return waits(a.status) ? ["clock", "wait", a.kind === "confirmation" ? "Waits for a yes or a no" : "Waits for a person"] : null;
+  return waits(a.status) ? ["clock", "wait", waitsFor(a)] : null;
+}
+
+/** waitsFor says what an open request waits for. @param {Approval} a */
+function waitsFor(a) {
+  if (a.kind !== "confirmation") return "Waits for a person";
+  return a.hopeless ? "Waits for a no: it cannot run" : "Waits for a yes or a no";
+}
+
+/** newer leads to the request that replaces this one. @param {Approval} a */
+function newer(a) {
+  return a.replaced_by && h("a", { href: "#s=" + sessionPath(a.session) + "&v=approvals&request=" + encodeURIComponent(a.replaced_by) }, "Open the newer request");
 }
 
 /** stepLine draws what has happened, and how it stands. @param {App} app @param {Approval} a */
@@ -184,6 +200,6 @@ function stepLine(app, a) {
   return h("ol", "passed", a.progress.map((p) => {
     // The gate refuses by a code.
     const answer = p.step === "refused" && a.answers.find((x) => x.at === p.at);
-    return line(...lookOfStep(p), [pointed(p.text, a), " ", answer && answer.reason && [badge(words(answer.reason), "bad"), " "], h("span", "passed-at", agoEl(p.at))]);
+    return line(...lookOfStep(p), [pointed(p.text, a), " ", answer && answer.reason && [badge(wordOf("status", answer.reason).name.toLowerCase(), "bad"), " "], h("span", "passed-at", agoEl(p.at))]);
   }), end && line(...end));
 }

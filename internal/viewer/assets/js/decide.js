@@ -8,12 +8,12 @@
 
 /** What a choice says, and the words that it takes; reply makes the answer of the words. @type {Record<Choice, {button: string, icon: IconName, cls: string, send: string, note: string, label: string, reply: (words: string) => Reply}>} */
 const CHOICES = {
-  yes: { button: "Yes", icon: "check", cls: "primary", send: "Yes, run it once", label: "", note: "The gate checks what it rests on now, and again right before it runs. If anything has changed, or cannot be checked, nothing runs: the gate decides, not this page.", reply: () => ({ confirmed: true }) },
+  yes: { button: "Yes", icon: "check", cls: "primary", send: "Yes, run it once", label: "", note: "If anything has changed, or cannot be checked, nothing runs: the gate decides, not this page.", reply: () => ({ confirmed: true }) },
   no: { button: "No, with a reason", icon: "rejected", cls: "danger", send: "No, do not run it", label: "Reason (optional): the agent reads it", note: "A no is final. A new plan needs a new request.", reply: (reason) => ({ confirmed: false, ...(reason ? { reason } : {}) }) },
   change: { button: "Change this", icon: "pen", cls: "primary", send: "Send the wish", label: "What should be different? The agent reads it", note: "This request ends with a no. The agent can ask again with another plan.", reply: (change) => ({ confirmed: false, change }) },
   override: { button: "Override", icon: "warning", cls: "danger", send: "Override the check", label: "Why shall it run although a source is down?", note: "It takes two of the people with that right, each with a reason. The call runs only if nothing else fails.", reply: (override) => ({ confirmed: true, override }) },
-  happened: { button: "It took effect", icon: "check", cls: "primary", send: "It took effect", label: "How do you know? The record keeps it", note: "Look at the system that it acts on first. Nothing runs because of this.", reply: (reason) => ({ confirmed: false, resolve: "happened", reason }) },
-  didnot: { button: "It did not take effect", icon: "rejected", cls: "primary", send: "It did not take effect", label: "How do you know? The record keeps it", note: "Look at the system that it acts on first. Nothing runs because of this: a repetition needs a new request.", reply: (reason) => ({ confirmed: false, resolve: "did_not_happen", reason }) },
+  happened: { button: "Record that it took effect", icon: "check", cls: "primary", send: "Record that it took effect", label: "How do you know? The record keeps it", note: "The request ends as executed, by your word.", reply: (reason) => ({ confirmed: false, resolve: "happened", reason }) },
+  didnot: { button: "Record that it did not", icon: "rejected", cls: "primary", send: "Record that it did not", label: "How do you know? The record keeps it", note: "The request ends as failed, by your word. A repetition needs a new request.", reply: (reason) => ({ confirmed: false, resolve: "did_not_happen", reason }) },
 };
 
 /** sentWord says what was sent. @param {Reply} reply */
@@ -65,11 +65,17 @@ class DecideBox {
     this.a = a;
     const offered = this.offered();
     if (this.choice && !this.sending && !offered.includes(this.choice)) this.close();
-    const sign = JSON.stringify([offered, a.hopeless]);
+    const reason = a.hopeless || a.unproven || "";
+    const sign = JSON.stringify([offered, reason]);
     if (this.buttons.dataset.sign !== sign) {
       this.buttons.dataset.sign = sign;
-      const why = a.hopeless && offered.includes("yes") && h("p", "bad-text in-vain", icon("error"), h("span", {}, pointed(a.hopeless, a)));
-      replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !a.hopeless ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), CHOICES[c].button)));
+      /** @param {string} cls @param {IconName} ic @param {string} text */
+      const line = (cls, ic, text) => h("p", cls, icon(ic), h("span", {}, text));
+      const why = [
+        reason !== "" && (!!a.hopeless || offered.includes("yes")) && line("bad-text in-vain", "error", pointed(reason, a)),
+        offered.includes("happened") && line("in-doubt", "info", "Look at the system that " + (a.tool || "the call") + " acts on, then record what you found. Nothing runs because of it."),
+      ];
+      replace(this.buttons, why, offered.map((c) => h("button", { class: "btn" + (c === "yes" && !reason ? " primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), c === "yes" && a.hopeless ? "Yes, although it cannot run" : CHOICES[c].button)));
     }
     this.say();
   }
@@ -86,8 +92,8 @@ class DecideBox {
       replace(this.out, line("arrow", "sent", sentWord(sent.reply) + " was sent ", agoEl(sent.at),
         ". What the gate makes of it appears here: the record has no word of it yet."), this.nowhere());
     } else {
-      replace(this.out, refused && line("error", "bad-text", "The last yes was not taken: ",
-        h("strong", {}, words(refused.reason || "no reason is on record")), refused.refusal ? ". " + capital(refused.refusal) + "." : "."), this.nowhere());
+      replace(this.out, refused && line("error", "bad-text", "The last yes did not count: ",
+        h("strong", {}, wordOf("status", refused.reason || "no reason is on record").name.toLowerCase()), refused.refusal ? ". " + capital(refused.refusal) + "." : "."), this.nowhere());
     }
     this.root.hidden = !this.out.firstChild && !this.buttons.firstChild;
   }
@@ -95,7 +101,7 @@ class DecideBox {
   /** nowhere says where an open request is answered, if not here. */
   nowhere() {
     const { app, a } = this;
-    if (!waits(a.status) || this.buttons.firstChild) return null;
+    if (!waits(a.status) || this.buttons.querySelector("button")) return null;
     if (a.kind !== "confirmation") return h("p", {}, icon("info"), h("span", {}, "Answer it where the agent is used, such as its own page or ADK’s web UI. A page like this one takes a yes or a no, and nothing else."));
     if (!app.page.live) return h("p", {}, icon("info"), h("span", {}, "This page is a file and can only be read. Answer where the agent runs, or with “contextgraph serve”."));
     if (!app.page.decisions) return h("p", {}, icon("info"), h("span", {}, "This page is read only. Answer where the agent runs, or start the server with --allow-decisions."));

@@ -107,7 +107,7 @@ class Desk {
   }
 }
 
-const CHECK_NOTE = "A check here permits nothing. The gate checks again when you answer, and once more right before it runs.";
+const CHECK_NOTE = "Compares what it rests on with the world at this moment. It permits nothing.";
 
 /** findingBody says what “check now” found. @param {Rechecked & {at: string}} f @param {Approval} a */
 function findingBody(f, a) {
@@ -145,8 +145,7 @@ class CheckBox {
     this.root.hidden = !this.app.page.checks || !a.id || a.kind !== "confirmation" || !waits(a.status);
     this.button.setAttribute("aria-disabled", String(busy));
     replace(this.button, checkLabel(busy, !!f));
-    let out = error ? h("p", "bad-text", icon("error"), "It could not be checked: " + error) : f && findingBody(f, a);
-    if (!out && !busy) out = h("p", "muted", "Compares what it rests on with the world at this moment.");
+    const out = error ? h("p", "bad-text", icon("error"), "It could not be checked: " + error) : f && findingBody(f, a);
     replace(this.out, out, h("p", "muted small", CHECK_NOTE));
   }
 }

@@ -127,10 +127,11 @@ class GraphDrawing {
       const across = Math.min(236, Math.max(92, w + 8)), along = text ? 54 : 38;
       return { id: n.id, group: n.turn, lane: THINGS, ...(down ? { along, across } : { along: across, across: along }) };
     }
-    const w = Math.max(...this.linesOf(n).map((t) => textWidth(t, 12)), n.verdict ? textWidth(statusInfo(n.verdict).label, 12, true) + 24 : textWidth(n.sub, 12));
+    const w = Math.max(...this.linesOf(n).map((t) => textWidth(t, 12)), n.verdict ? verdictWidth(n) : textWidth(n.sub, 12));
+    const more = 13 * Math.max(0, verdictLines(n).length - 1);
     const lane = LANES[n.kind] ?? 2;
     if (down) return { id: n.id, group: n.turn, lane, along: NODE_R * 2 + 4, across: NODE_R * 2 + 14 + Math.min(w, this.most(n)) };
-    return { id: n.id, group: n.turn, lane, along: Math.max(NODE_R * 2, Math.min(w, 112)) + 8, across: NODE_R * 2 + 8 + 14 * (this.linesOf(n).length + (n.verdict ? 1.3 : 0)) };
+    return { id: n.id, group: n.turn, lane, along: Math.max(NODE_R * 2, Math.min(w, 112)) + 8, across: NODE_R * 2 + 8 + 14 * (this.linesOf(n).length + (n.verdict ? 1.3 : 0)) + more };
   }
 
   /** most is how wide the name of a step may be: where there is little room, a message is cut first. @param {GraphNode} n */
@@ -182,10 +183,10 @@ class GraphDrawing {
     const lines = this.linesOf(n), x = down ? c.x + NODE_R + 7 : c.x, y = down ? c.y - 2 : c.y + NODE_R + 14;
     lines.forEach((t, i) => g.append(svg("text", { class: "gn-label" + (down ? " gn-left" : ""), x, y: y + i * 14 }, t)));
     if (n.verdict) {
-      const s = statusInfo(n.verdict), w = textWidth(s.label, 12, true) + 24;
+      const s = statusInfo(n.verdict), said = verdictLines(n), w = verdictWidth(n);
       const at = down ? { x, y: c.y + 2 } : { x: c.x - w / 2, y: y + lines.length * 14 - 9 };
-      g.append(svg("g", { class: "gn-verdict tone-" + s.tone }, svg("rect", { x: at.x, y: at.y, width: w, height: 16, rx: 8 }),
-        svg("path", { class: "gn-icon", d: ICONS[s.icon], transform: "translate(" + (at.x + 5) + " " + (at.y + 2.5) + ") scale(.69)" }), svg("text", { class: "gn-left", x: at.x + 18, y: at.y + 12 }, s.label)));
+      g.append(svg("g", { class: "gn-verdict tone-" + s.tone }, svg("rect", { x: at.x, y: at.y, width: w, height: 3 + 13 * said.length, rx: 8 }),
+        svg("path", { class: "gn-icon", d: ICONS[s.icon], transform: "translate(" + (at.x + 5) + " " + (at.y + 2.5) + ") scale(.69)" }), said.map((t, i) => svg("text", { class: "gn-left", x: at.x + 18, y: at.y + 12 + 13 * i }, t))));
     } else if (down) g.append(svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 }, fitText(n.sub, this.most(n), 12)));
     if (n.spans.length > 1) g.append(pill(c.x - NODE_R + 2, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"));
     if (n.errors > 0) g.append(pill(c.x + NODE_R - 3, c.y + NODE_R - 4, "!", "gn-error"));
@@ -331,4 +332,14 @@ function swing(a, b, dir) {
 function pill(x, y, text, cls) {
   const w = Math.max(16, textWidth(text, 12, true) + 9);
   return svg("g", { class: "gn-pill " + cls }, svg("rect", { x: x - w / 2, y: y - 7.5, width: w, height: 15, rx: 7.5 }), svg("text", { x, y: y + 3.6 }, text));
+}
+
+/** verdictLines is the verdict of a step, in lines that are not wide. @param {GraphNode} n */
+function verdictLines(n) {
+  return n.verdict ? wrapText(statusInfo(n.verdict).label, 110, 12, 2, true) : [];
+}
+
+/** verdictWidth is how wide it is, with its icon. @param {GraphNode} n */
+function verdictWidth(n) {
+  return Math.max(...verdictLines(n).map((t) => textWidth(t, 12, true))) + 24;
 }

@@ -6,10 +6,13 @@
 
 /** failureList says why a check failed, and what to do. @param {Check} c */
 function failureList(c) {
-  return h("ul", "failures", c.findings.filter((f) => f.effect === "fail").map((f) => {
-    const about = c.failures.filter((x) => x.reason === f.reason && (x.entity_type || "") === (f.type || "") && (x.entity || "") === (f.value || ""));
-    return h("li", {}, h("strong", {}, f.text), " ", badge(words(f.reason), "bad"), f.remedy && h("div", {}, f.remedy),
-      about.map((x) => x.detail && !f.text.includes(x.detail) && h("div", "detail-text", x.detail)));
+  // What is true of several things is said once.
+  const what = (/** @type {Finding} */ f) => (f.text.startsWith(f.type + " " + f.value + ": ") ? f.text.slice((f.type + " " + f.value + ": ").length) : f.text);
+  return h("ul", "failures", [...groupBy(c.findings.filter((f) => f.effect === "fail"), (f) => what(f) + "\n" + (f.remedy || ""))].map(([, fs]) => {
+    const f = fs[0], said = what(f);
+    const about = c.failures.filter((x) => fs.some((f) => x.reason === f.reason && (x.entity_type || "") === (f.type || "") && (x.entity || "") === (f.value || "")));
+    const details = new Set(about.map((x) => x.detail || "").filter((d) => d && !f.text.includes(d)));
+    return h("li", {}, h("strong", {}, said === f.text ? said : fs.map((x) => x.type + " " + x.value).join(", ") + ": " + said), f.remedy && h("div", {}, f.remedy), [...details].map((d) => h("div", "detail-text", d)));
   }));
 }
 
@@ -18,7 +21,7 @@ function unproven(a) {
   if (!a.last || a.last.verdict !== "check_failed") return null;
   const blocked = !a.overridden && a.answers.some((x) => x.confirmed);
   return h("div", "callout bad", icon("lock"), h("div", {},
-    h("p", {}, h("strong", {}, blocked ? "Blocked: its check failed." : "Its check failed."), " That does not mean that anything has changed."),
+    h("p", {}, h("strong", {}, blocked ? "It did not run: its check failed." : "Its check failed."), " That does not mean that anything has changed."),
     blocked && waits(a.status) && !a.hopeless && h("p", {}, "The request stays open: answer again when the cause is gone."),
     failureList(a.last)));
 }
@@ -51,7 +54,7 @@ function gridTable(label, heads, body) {
 
 /** @param {App} app @param {Approval} a */
 function checkList(app, a) {
-  if (a.checks.length === 0) return h("p", "muted", waits(a.status) ? "It is checked when it is answered, and again right before it runs." : "No check is on record.");
+  if (a.checks.length === 0) return h("p", "muted", waits(a.status) ? "Nobody has checked it yet." : "No check is on record.");
   return h("ol", "checks", a.checks.map((c) => {
     const other = a.fingerprint && c.fingerprint && a.fingerprint !== c.fingerprint;
     const head = [
@@ -59,7 +62,7 @@ function checkList(app, a) {
       h("span", {}, wordOf("stage", c.stage).name),
       agoEl(c.at),
       h("span", "muted", fmtDuration(c.duration_ms)),
-      h("span", "muted", c.stale_entities + " stale of " + c.total_entities),
+      h("span", "muted", c.stale_entities + " of " + c.total_entities + " changed"),
       other && badge("another fingerprint than was asked for", "warn", "warning"),
     ];
     return h("li", {}, details({}, head,
@@ -82,7 +85,7 @@ function answerList(app, a) {
     x.because && h("span", {}, "because: " + x.because),
     x.change && h("span", {}, "wants: " + x.change),
     x.override && [badge("overrides", "bad", "warning"), h("span", {}, x.override)],
-    x.accepted ? h("span", "muted", "taken") : x.confirmed && h("span", "warn-text", icon("warning"), "not taken" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
+    x.accepted || x.reason === "more_approvers" ? h("span", "muted", "it counted" + (x.accepted || !x.refusal ? "" : ": " + x.refusal)) : x.confirmed && h("span", "warn-text", icon("warning"), "it did not count" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
     x.row >= 0 && rowLink(app, x.row))));
 }
 
@@ -102,8 +105,8 @@ function historyTable(steps) {
   return gridTable("History in the ledger", ["Time", "State", "By", "Verdict", "Note"],
     h("tbody", {}, steps.map((s) => h("tr", {},
       h("td", {}, timeEl(s.at)),
-      h("td", {}, s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))),
+      h("td", {}, s.from === s.to && "still ", s.from && s.from !== s.to && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, wordOf("status", s.to).name.toLowerCase())),
       h("td", {}, s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")], s.resolved && [" ", badge("by their word", "doubt")]),
-      h("td", {}, s.verdict ? words(s.verdict) : "–", s.override && [" ", badge("overridden", "bad", "warning")]),
+      h("td", {}, s.verdict ? wordOf("status", s.verdict).name.toLowerCase() : "–", s.override && [" ", badge("overridden", "bad", "warning")]),
       h("td", {}, s.note || "")))));
 }

@@ -275,9 +275,9 @@ function checkBody(app, report, adk) {
   const alerts = Array.isArray(report.alerts) ? report.alerts : [];
   const failures = Array.isArray(report.failures) ? report.failures : [];
   return [
-    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", wordOf("stage", adk.stage).name, h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
+    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", wordOf("stage", adk.stage).name, h("span", "muted", " · " + (report.stale_entities || 0) + " of " + (report.total_entities || 0) + " changed")),
     alerts.length > 0 && alertList(alerts),
-    failures.length > 0 && failureList(failures),
+    failures.length > 0 && failureList(/** @type {any} */ ({ failures, findings: failures.map((f) => ({ effect: "fail", type: f.entity_type, value: f.entity, reason: f.reason, text: [f.entity_type, f.entity].filter(Boolean).concat(words(f.reason)).join(" ") })) })),
     approvalLink(app, adk),
   ];
 }

@@ -135,6 +135,9 @@
  * @property {Finding[]} findings of the last check
  * @property {("approve"|"reject"|"override"|"resolve"|"check")[]} can what can be done about it now
  * @property {string} [hopeless] why no yes can work
+ * @property {string} [total] what the call buys in all
+ * @property {string} [unproven] why a yes may not let it run now
+ * @property {string} [replaced_by] the id of the newer request for the same call
  * @property {string} [state]
  * @property {boolean} enforced
  * @property {string} [action] what happens on a yes, in a sentence
@@ -169,7 +172,7 @@
  * @property {Step[]} [history]
  *
  * A text of a cost is "" where it is not known.
- * @typedef {{budget_type: string, budget: string, limit: string, seen: string, now: string, others?: string, exceeded: boolean}} Cost
+ * @typedef {{budget_type: string, budget: string, limit: string, seen: string, now: string, others?: string, unavailable?: string, exceeded: boolean}} Cost
  *
  * @typedef {object} Difference
  * @property {string} [since]
@@ -239,6 +242,8 @@
  * @property {Failure[]} failures
  * @property {Cost[]} costs
  * @property {Finding[]} findings the alerts, the warnings and the failures as one list
+ * @property {string} [changed] what changed, in brackets, as sentences have it
+ * @property {string} [failed] the same of what failed
  *
  * One thing that a check found: text says it in a phrase.
  * @typedef {{type?: string, value?: string, attribute?: string, read?: string, now?: string, need?: string, reason: string, effect: "block"|"warn"|"fail", text: string, remedy?: string, hopeless?: boolean}} Finding

@@ -14,7 +14,9 @@ function valuesOf(e, alerts) {
   const seen = e.seen || {}, now = e.now || {}, conditions = e.conditions || {};
   /** @param {Record<string, string>} from @param {string} name */
   const own = (from, name) => (Object.hasOwn(from, name) ? from[name] : undefined);
-  return [...new Set([...Object.keys(seen), ...Object.keys(now), ...Object.keys(conditions)])].map((name) => ({
+  // That a thing is there says nothing; that it is gone does.
+  const there = (/** @type {string} */ name) => name === "exists" && [own(seen, name), own(now, name)].every((v) => v === undefined || v === "true");
+  return [...new Set([...Object.keys(seen), ...Object.keys(now), ...Object.keys(conditions)])].filter((name) => !there(name)).map((name) => ({
     e, name, seen: own(seen, name), now: own(now, name), condition: own(conditions, name) || "",
     changed: !!e.now && own(seen, name) !== own(now, name) && e.outcome !== "unchanged",
     alert: alerts.find((a) => a.entity_type === e.type && a.entity === e.value && a.attribute === name),
@@ -45,6 +47,8 @@ function named(name, value, condition) {
 /** only shows a value that has not changed, or that nobody knows now. @param {Value} v */
 function only(v) {
   if (v.name === "exists" && v.seen === "not seen") return h("span", "v-val", v.seen);
+  // What a look-up showed in all.
+  if (v.name === "names" && v.e.type.startsWith("all ")) return h("span", "v-val", v.seen === "[]" ? "none" : "only " + (v.seen || "").slice(1, -1));
   return named(v.name, v.seen ?? v.now ?? "not seen", v.condition);
 }
 
@@ -67,7 +71,7 @@ function seenNow(app, a) {
   const rank = (e) => order.indexOf(e.outcome || "");
   const quiet = a.entities.filter((e) => !moved.has(e)).sort((x, y) => rank(x) - rank(y));
   const list = h("ul", "v-quiet");
-  chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e), a.findings.filter((f) => f.effect === "fail" && f.type === e.type && f.value === e.value)), 40);
+  chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e)), 40);
   const of = " of " + a.entities.length, failed = a.entities.filter((e) => e.outcome === "failed").length;
   const found = moved.size + of + " changed" + (failed > 0 ? ", " + failed + of + " could not be checked" : "");
   const count = a.entities.some((e) => e.outcome) ? found : "not checked";
@@ -104,17 +108,15 @@ function otherLine(x) {
 
 /**
  * quietLine has the values of an entity that have not changed, or that nobody knows now.
- * @param {App} app @param {Rested} e @param {Value[]} values @param {Finding[]} failed why its check failed
+ * @param {App} app @param {Rested} e @param {Value[]} values
  */
-function quietLine(app, e, values, failed) {
+function quietLine(app, e, values) {
   const look = outcomeOf(e.outcome);
-  const name = e.type + " " + e.value + ": ";
   return h("li", "v-row", entityLink(app, e.key, e.type, e.value),
     h("span", "v-list", values.map(only)),
     h("span", "v-state", mark({ ...look, label: look.label.toLowerCase() }),
       e.unseen && [" ", badge("not shown to the approver", "warn", "warning")]),
-    seenAge(e),
-    failed.map((f) => h("span", "v-why", f.text.startsWith(name) ? capital(f.text.slice(name.length)) : f.text)));
+    seenAge(e));
 }
 
 /** amount reads the number in a text such as "$52,000"; NaN if there is none. @param {string} text */
@@ -133,11 +135,11 @@ function costOf(c) {
   let apart = known ? "nothing left" : "";
   if (known && over !== 0) {
     const much = numberFormat.format(Math.round(Math.abs(over) * 100) / 100);
-    apart = c.limit.replace(/-?\d[\d,]*(\.\d+)?/, much) + (over > 0 ? " over" : " left");
+    apart = c.limit.replace(/-?\d[\d,]*(\.\d+)?/, much) + (over > 0 ? " over" : " left after it");
   }
   /** @type {Child} */
   let then = c.seen ? "As it was asked; its present cost is not known." : "Its cost is not known.";
-  if (c.now) then = "It costs what it cost when it was asked.";
+  if (c.now) then = "The cost is the same as when it was asked.";
   if (c.seen && c.now && c.seen !== c.now) then = ["Cost seen → now: ", change(c.seen, c.now)];
   const name = c.budget_type + " " + c.budget;
   const text = (c.now || c.seen || "an unknown cost") + (c.others ? ", and " + c.others + " of other requests," : "") + " of " + c.limit + " (" + name + ")";
@@ -154,7 +156,8 @@ function costOf(c) {
   return h("li", { class: "c-cost" + (c.exceeded ? " over" : "") },
     h("p", "c-sum", h("strong", {}, text), apart && [": ", h("strong", "c-apart", apart)]),
     known && bar,
-    h("p", "muted", then));
+    h("p", "muted", then),
+    c.unavailable && h("p", "warn-text", icon("warning"), "The sum has " + c.unavailable + ", which cannot be had now."));
 }
 
 /** costs shows each budget. @param {Approval} a */
