@@ -35,7 +35,8 @@ type long struct {
 // short returns an approval without its long parts, and without what no ledger stores.
 func short(a safety.Approval) safety.Approval {
 	a.Args, a.Report = nil, nil
-	a.Entities, a.NotChosen, a.Surroundings, a.Needs, a.Gaps, a.Difference = nil, entity.NotChosen{}, safety.Surroundings{}, nil, nil, safety.Difference{}
+	a.Entities, a.Needs, a.Gaps = nil, nil, nil
+	a.NotChosen, a.Surroundings, a.Difference = entity.NotChosen{}, safety.Surroundings{}, safety.Difference{}
 	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked, a.Same = nil, nil, nil, "", nil, safety.Step{}
 	return a
 }
@@ -57,7 +58,8 @@ type stored struct {
 func scanApproval(r scanner) (a stored, err error) {
 	var is safety.Approval
 	var head, more, args, report string
-	if err := r.to(&is.Session.App, &is.Session.User, &is.Session.ID, &is.ConfirmationID, &a.version, &head, &more, &args, &report); err != nil {
+	err = r.to(&is.Session.App, &is.Session.User, &is.Session.ID, &is.ConfirmationID, &a.version, &head, &more, &args, &report)
+	if err != nil {
 		return a, err
 	}
 	err = json.Unmarshal([]byte(head), &a.Approval)
@@ -68,7 +70,8 @@ func scanApproval(r scanner) (a stored, err error) {
 	if err != nil {
 		return a, fmt.Errorf("an approval is damaged: %w", err)
 	}
-	a.Session, a.ConfirmationID, a.Entities, a.NotChosen, a.Surroundings = is.Session, is.ConfirmationID, l.Entities, l.NotChosen, l.Surroundings
+	a.Session, a.ConfirmationID = is.Session, is.ConfirmationID
+	a.Entities, a.NotChosen, a.Surroundings = l.Entities, l.NotChosen, l.Surroundings
 	a.Needs, a.Gaps, a.Difference = l.Needs, l.Gaps, l.Difference
 	if args != "" {
 		a.Args = []byte(args)
@@ -78,6 +81,9 @@ func scanApproval(r scanner) (a stored, err error) {
 	}
 	return a, nil
 }
+
+// doing makes a change that notes the id of the attempt, and returns how many approvals it changed.
+type doing func(ctx context.Context, attempt string) (int64, error)
 
 // Create stores a pending approval and the first step of its history.
 func (s *db) Create(ctx context.Context, a safety.Approval) error {
@@ -97,9 +103,13 @@ func (s *db) Create(ctx context.Context, a safety.Approval) error {
 	key := keyOf(a.Session)
 	_, err = s.attempt(ctx, a.ID, func(ctx context.Context, attempt string) (int64, error) {
 		var b pgx.Batch
-		b.Queue(statement("insert_sessions"), texts([]any{[][]byte{key}, []string{a.Session.App}, []string{a.Session.User}, []string{a.Session.ID}})...)
-		b.Queue(statement("insert_approval"), texts([]any{a.ID, key, digest(a.CallID, a.RunID), confirmation, a.ConfirmationID, a.Replaces,
-			a.Tool, a.ArgsDigest, string(a.State), a.ExpiresAt.UnixMicro(), attempt, first, string(more), string(a.Args), string(step)})...)
+		var of sessionsOf
+		of.add(a.Session, key)
+		b.Queue(statement("insert_sessions"), texts([]any{of.keys, of.app, of.user, of.ids})...)
+		b.Queue(statement("insert_approval"), texts([]any{
+			a.ID, key, digest(a.CallID, a.RunID), confirmation, a.ConfirmationID, a.Replaces, a.Tool, a.ArgsDigest,
+			string(a.State), a.ExpiresAt.UnixMicro(), attempt, first, string(more), string(a.Args), string(step),
+		})...)
 		return 1, s.pool.SendBatch(ctx, &b).Close()
 	})
 	if err == nil {
@@ -111,7 +121,7 @@ func (s *db) Create(ctx context.Context, a safety.Approval) error {
 // Attach names the confirmation of an approval, once.
 func (s *db) Attach(ctx context.Context, id, confirmationID string) error {
 	var named stored
-	err := s.change(ctx, id, func(a stored) (func(context.Context, string) (int64, error), error) {
+	err := s.change(ctx, id, func(a stored) (doing, error) {
 		if err := a.CheckAttach(confirmationID); err != nil {
 			return nil, err
 		}
@@ -130,7 +140,7 @@ func (s *db) Attach(ctx context.Context, id, confirmationID string) error {
 // Transition changes an approval if it is still as it was read. Who loses a race reads it again.
 func (s *db) Transition(ctx context.Context, t safety.Transition) (moved safety.Approval, err error) {
 	version := int64(0)
-	err = s.change(ctx, t.ID, func(a stored) (func(context.Context, string) (int64, error), error) {
+	err = s.change(ctx, t.ID, func(a stored) (doing, error) {
 		var list []safety.Step
 		if moved, list, err = t.Apply(a.Approval); err != nil {
 			return nil, err
@@ -147,7 +157,8 @@ func (s *db) Transition(ctx context.Context, t safety.Transition) (moved safety.
 		first, err := head(moved)
 		return func(ctx context.Context, attempt string) (int64, error) {
 			return exec(ctx, s.pool, "move_approval", moved.ID, a.version, attempt, string(moved.State), !moved.State.Final(), first,
-				string(moved.Report), moved.PermitRun, slices.Clone(steps), moved.State == safety.StateExecuting, leaseTime.Seconds(), a.ConfirmationID)
+				string(moved.Report), moved.PermitRun, slices.Clone(steps), moved.State == safety.StateExecuting,
+				leaseTime.Seconds(), a.ConfirmationID)
 		}, err
 	})
 	if err != nil {
@@ -163,7 +174,7 @@ func (s *db) Transition(ctx context.Context, t safety.Transition) (moved safety.
 const changes = 100
 
 // change reads an approval and does what next makes of it, until that was done to what was read.
-func (s *db) change(ctx context.Context, id string, next func(stored) (func(context.Context, string) (int64, error), error)) error {
+func (s *db) change(ctx context.Context, id string, next func(stored) (doing, error)) error {
 	for range changes {
 		a, old := s.remembered(id)
 		if !old {
@@ -191,7 +202,7 @@ func (s *db) change(ctx context.Context, id string, next func(stored) (func(cont
 
 // attempt makes a change that notes the id of the attempt, in one transaction. If its answer is lost, it looks whether
 // the change took effect. If that cannot be learned, it is not known: the caller gets an error, and may not go on.
-func (s *db) attempt(ctx context.Context, id string, do func(ctx context.Context, attempt string) (int64, error)) (n int64, err error) {
+func (s *db) attempt(ctx context.Context, id string, do doing) (n int64, err error) {
 	err = s.do(ctx, "change an approval", func(ctx context.Context) error {
 		attempt := rand.Text()
 		n, err = do(ctx, attempt)
@@ -234,7 +245,8 @@ func (s *db) List(ctx context.Context, q safety.Query) (list []safety.Approval, 
 	if q.ID == "" && q.Session == (safety.Query{}).Session {
 		return nil, s.do(ctx, "list approvals", func(context.Context) error { return nil })
 	}
-	all, err := read(ctx, s, "select_approvals", scanApproval, q.ID, keyOf(q.Session), q.ConfirmationID, q.Tool, q.ArgsDigest, q.Brief)
+	all, err := read(ctx, s, "select_approvals", scanApproval,
+		q.ID, keyOf(q.Session), q.ConfirmationID, q.Tool, q.ArgsDigest, q.Brief)
 	for _, a := range all {
 		if q.Selects(&a.Approval) {
 			list = append(list, a.Approval)

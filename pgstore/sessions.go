@@ -50,11 +50,14 @@ func (s *db) Summaries(ctx context.Context, now time.Time, each func(*store.Summ
 	all, err := read(ctx, s, "select_summaries", func(r scanner) (sum store.Summary, err error) {
 		var kept *string
 		var is store.Summary
-		if err = r.to(&is.Session.App, &is.Session.User, &is.Session.ID, &is.LastSeq, &is.LastTime, &is.Events, &kept, &is.Words, &is.More); err == nil && kept != nil {
+		of := &is.Session
+		err = r.to(&of.App, &of.User, &of.ID, &is.LastSeq, &is.LastTime, &is.Events, &kept, &is.Words, &is.More)
+		if err == nil && kept != nil {
 			err = json.Unmarshal([]byte(*kept), &sum)
 			sum.Known = true
 		}
-		sum.Session, sum.LastSeq, sum.LastTime, sum.Events, sum.Words, sum.More = is.Session, is.LastSeq, is.LastTime, is.Events, is.Words, is.More
+		sum.Session, sum.LastSeq, sum.LastTime, sum.Events = is.Session, is.LastSeq, is.LastTime, is.Events
+		sum.Words, sum.More = is.Words, is.More
 		return sum, err
 	}, now.UnixMicro())
 	for i := range all {

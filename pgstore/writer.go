@@ -75,7 +75,8 @@ func (s *db) Commit(ctx context.Context, eventID string) error {
 	}
 	stored, err := s.Stored(ctx, eventID)
 	if err == nil && !stored {
-		err = errors.New("pgstore: the row was dropped because the queue was full, or the database refused it; Stats and the log say which")
+		err = errors.New("pgstore: the row was dropped because the queue was full, or the database refused it; " +
+			"Stats and the log say which")
 	}
 	return err
 }
