@@ -479,3 +479,31 @@ func TestSendersTakeTurns(t *testing.T) {
 		t.Errorf("%d rows were sent, want %d", got, n)
 	}
 }
+
+// TestRowsOnceMore reads more rows of one session than a page has, and the same again: none is passed over.
+func TestRowsOnceMore(t *testing.T) {
+	s := opened(t, pgtest.Database(t))
+	const rows = 3*nextRows + 7
+	for n := range rows {
+		if !s.Append(rowIn("s", n+1)) {
+			t.Fatal("a row was refused")
+		}
+	}
+	if err := s.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := s.Outbox("d")
+	for range 2 {
+		for _, after := range []int64{0, 1, nextRows, 2*nextRows + 1} {
+			got, err := o.Rows(t.Context(), after, 2*rows, 1<<30)
+			if err != nil || len(got) != rows-int(after) {
+				t.Fatalf("%d rows behind %d, %v; want %d", len(got), after, err, rows-int(after))
+			}
+			for i, e := range got {
+				if e.Seq != after+int64(i)+1 || e.RunSeq != e.Seq {
+					t.Fatalf("row %d has position %d", e.RunSeq, e.Seq)
+				}
+			}
+		}
+	}
+}

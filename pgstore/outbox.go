@@ -201,7 +201,7 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	}
 	for i := range o.spans {
 		p := &o.spans[i]
-		for at := max(after, p.at); at < p.end() && len(out) < maxRows && maxBytes > 0; at = o.given {
+		for at := max(after, p.at); at < p.end() && len(out) < maxRows && maxBytes > 0; {
 			rows, err := read(ctx, o.db, "select_unsent_rows", numbered(p.of), p.key, p.number(at), p.through, min(maxRows-len(out), nextRows), maxBytes)
 			if err != nil || len(rows) == 0 {
 				return out, err
