@@ -17,10 +17,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/part"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -33,7 +35,7 @@ type Option func(*settings)
 // settings are what options give.
 type settings struct {
 	setup.Code
-	identity  safety.IdentityFunc
+	identity  func(context.Context) (string, error)
 	authorize safety.Authorizer
 	format    func(eventType string, content []byte) ([]byte, error)
 	classify  func(t tool.Tool, args, result map[string]any) error
@@ -153,6 +155,27 @@ func WithPart(p Part) Option {
 			s.part = p
 		}
 	}
+}
+
+// Attach gives an optional part what it works on. It is for the packages that have one, such as package checkpoint:
+// use what they return. A part of no package of this module gets nothing.
+func (in *Instance) Attach(p Part) {
+	guest, ok := p.(part.Guest)
+	if !ok {
+		return
+	}
+	in.used.Store(true)
+	guest.Attach(part.Host{
+		Store: in.store, Recorder: in.rec, Replayable: in.gate.IsReplayable, Guarded: in.gate.Guards,
+		Who: func(ctx context.Context, s record.Session) (string, bool) {
+			if who := in.identity(); who != nil {
+				if name, err := who(ctx); err == nil && name != "" {
+					return name, true
+				}
+			}
+			return s.User, false
+		},
+	})
 }
 
 // check reports options that cannot be used.

@@ -11,8 +11,7 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
-	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 )
 
 // checkPeople reports an approval that needs people whom the program does not know.
@@ -53,7 +52,7 @@ func (in *Instance) people() (requesters, approvers string) {
 }
 
 // identity returns the function of WithIdentity, which logs its errors; nil without one.
-func (in *Instance) identity() safety.IdentityFunc {
+func (in *Instance) identity() func(context.Context) (string, error) {
 	who := in.code.identity
 	if who == nil {
 		return nil

@@ -36,9 +36,7 @@ func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID st
 	if in.guard == nil {
 		return ErrDisabled
 	}
-	_, err := in.guard.Resolve(ctx, safety.Resolution{
-		Session: s, ApprovalID: approvalID, Executed: executed, Who: who, Note: note,
-	})
+	_, err := in.guard.Resolve(ctx, s, approvalID, executed, who, note)
 	return err
 }
 

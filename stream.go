@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/args"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 )
 
 // problems are the faults that a check finds. Of those of one value the first one counts.
@@ -196,7 +196,7 @@ func (p *problems) optionalPath(path, jsonPath string) {
 // plain reports the path of a rule over the arguments of an action that leaves elements out.
 func (p *problems) plain(path, jsonPath string) {
 	parsed, err := jsonpath.Parse(jsonPath)
-	p.when(err == nil && !args.Plain(parsed), path, Quote(jsonPath)+" may leave out what the action is about", "over the arguments of an action write names, indexes and [*] only")
+	p.when(err == nil && !paths.Plain(parsed), path, Quote(jsonPath)+" may leave out what the action is about", "over the arguments of an action write names, indexes and [*] only")
 }
 
 // quotedName matches the names and the texts in a path as [jsonpath.Path.String] writes it,

@@ -87,7 +87,7 @@ func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Cano
 // be repeated.
 func (ss *Sessions) otherTools(look lookAt, e entity.Canonical, given map[string]*Source) (out []Source, err error) {
 	other := make(map[string][]string) // attributes by event
-	err = ss.use(look.ctx, look.of, func(f *fold) error {
+	err = ss.use(look.ctx, branch{Session: look.of}, func(f *fold) error {
 		sel := selector{s: f.session, upTo: math.MaxInt64}
 		for name := range e.Attributes {
 			attribute := name
@@ -140,7 +140,7 @@ func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute
 	if attribute == entity.Exists {
 		attribute = ""
 	}
-	err = ss.use(ctx, s, func(f *fold) error {
+	err = ss.use(ctx, branch{Session: s}, func(f *fold) error {
 		if err := ss.catchUp(ctx, f); err != nil {
 			return err
 		}

@@ -106,102 +106,6 @@ func (r *recorder) begun(name string, args any, declared []m) (span, start strin
 
 func declares(value string) m { return m{"type": "Product", "value": value, "confidence": 1} }
 
-func TestNotChosen(t *testing.T) {
-	list := items(item("a", 40), item("b", 9), item("c", 7))
-	for name, test := range map[string]struct {
-		rows  func(r *recorder)
-		buys  []string
-		want  []string // not chosen
-		count string   // the rule that makes b count, and its row
-	}{
-		"a list":                             {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
-		"two are chosen":                     {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a", "c"}, []string{"b"}, ""},
-		"the action names nothing":           {func(r *recorder) { r.tooled("find", m{}, list, nil) }, nil, []string{}, "found 2"},
-		"only another spelling":              {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"A"}, []string{}, "found 2"},
-		"the look-up names it":               {func(r *recorder) { r.tooled("find", m{"for": "cheap, B"}, list, nil) }, []string{"a"}, []string{"c"}, "found 2"},
-		"the look-up has its name in a word": {func(r *recorder) { r.tooled("find", m{"for": "b-side"}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
-		"two lists": {func(r *recorder) {
-			r.tooled("find", m{}, list, nil)
-			r.tooled("find", m{}, items(item("a", 41), item("b", 8)), nil)
-		}, []string{"a"}, []string{"b", "c"}, ""},
-		"a second list without the chosen": {func(r *recorder) {
-			r.tooled("find", m{}, list, nil)
-			r.tooled("find", m{}, items(item("b", 9)), nil)
-		}, []string{"a"}, []string{"c"}, "found 4"},
-		"the chosen by another rule": {func(r *recorder) {
-			r.tooled("find", m{}, m{"items": []m{item("b", 9)}, "more": []m{item("a", 40)}}, nil)
-		}, []string{"a"}, []string{}, "found 2"},
-		"by both rules, the chosen by one": {func(r *recorder) {
-			r.tooled("find", m{}, m{"items": []m{item("a", 40), item("b", 9)}, "more": []m{item("b", 9)}}, nil)
-		}, []string{"a"}, []string{}, "more 2"},
-		"both lists of a row have the chosen": {func(r *recorder) {
-			r.tooled("find", m{}, m{"items": []m{item("a", 40), item("b", 9)}, "more": []m{item("a", 40), item("b", 9)}}, nil)
-		}, []string{"a"}, []string{"b"}, ""},
-		"a rule without alternatives": {func(r *recorder) {
-			r.tooled("find", m{}, list, nil)
-			r.tooled("get", m{}, items(item("a", 40), item("b", 9)), nil)
-		}, []string{"a"}, []string{"c"}, "got 4"},
-		"arguments": {func(r *recorder) {
-			r.tooled("find", m{}, list, nil)
-			r.tooled("get", m{"of": []m{{"name": "b"}}}, items(item("c", 9)), nil)
-		}, []string{"a"}, []string{}, "asked 3"},
-		"a user": {func(r *recorder) {
-			r.add(record.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
-			r.tooled("find", m{}, list, nil)
-		}, []string{"a"}, []string{"c"}, "said 1"},
-		"a tool declares it": {func(r *recorder) { r.tooled("find", m{}, list, m{"entities": []m{declares("b")}}) }, []string{"a"}, []string{"c"}, " 3"},
-		"a model finds it in the row": {func(r *recorder) {
-			of := r.tooled("find", m{}, list, nil).EventID
-			r.found(of, declares("b"), m{"type": "Other", "value": "x"})
-		}, []string{"a"}, []string{"c"}, " 2"},
-		"in a call whose beginning is lost": {func(r *recorder) {
-			r.tooled("find", m{}, list, nil)
-			r.add(record.EntitiesDeclared, "", "X", "A", m{"tool": "get"}, m{"adk.of": "lost", "entities": []m{declares("b")}})
-			r.add(record.ToolCompleted, "", "X", "A", m{"tool": "get", "result": m{}}, m{"adk.started": "lost"})
-		}, []string{"a"}, []string{"b", "c"}, ""},
-		"before it fails":           {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("get", false, "b") }, []string{"a"}, []string{"c"}, " 5"},
-		"a refusal for drift":       {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("buy", true, "b") }, []string{"a"}, []string{"b", "c"}, ""},
-		"another action":            {func(r *recorder) { r.tooled("find", m{}, list, nil); r.tooled("buy", items(item("b", 9)), m{}, nil) }, []string{"a"}, []string{"b", "c"}, ""},
-		"an echo of the chosen":     {func(r *recorder) { r.tooled("find", m{"price": 40}, list, nil) }, []string{"a"}, []string{}, "found 2"},
-		"an echo of what is not":    {func(r *recorder) { r.tooled("find", m{"max": 9}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
-		"the word of an agent":      {func(r *recorder) { r.agentSays(list) }, []string{"a"}, []string{}, "found 2"},
-		"another reading beside it": {func(r *recorder) { r.tooled("find", m{}, list, nil); r.agentSays(items(item("b", 9))) }, []string{"a"}, []string{"c"}, "found 4"},
-		"a rewritten result": {func(r *recorder) {
-			r.tooled("find", m{}, items(item("a", 40)), nil)
-			of := r.tooled("find", m{}, list, nil).EventID
-			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find", "result": m{}}, m{"adk.of": of, "adk.result": "x"})
-		}, []string{"a"}, []string{}, "found 4"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := &recorder{t: t, run: "1"}
-			test.rows(r)
-			sel := choose(t, r, buying(test.buys...))
-			diff(t, "not chosen", test.want, leftOf(sel))
-			if sel.NotChosen.Total != len(test.want) {
-				t.Errorf("the total is %d, want %d", sel.NotChosen.Total, len(test.want))
-			}
-			for _, e := range sel.Entities {
-				if slices.Contains(test.want, e.Value) {
-					t.Errorf("%s counts all the same", e.Value)
-				}
-			}
-			got := ""
-			if c, counted := sel.Counted["Product:text:b"]; counted {
-				got = fmt.Sprint(c.Rule, " ", c.Row)
-			}
-			if got != test.count {
-				t.Errorf("it counts because of %q, want %q", got, test.count)
-			}
-		})
-	}
-}
-
-// agentSays records the result of an agent that ran as the tool find, which no reading is.
-func (r *recorder) agentSays(result m) {
-	e := r.tooled("find", m{}, result, nil)
-	e.Content = r.json(m{"tool": "find", "result": result, "tool_origin": "A2A"})
-}
-
 // What is told of the things that were not chosen is bounded, their number is not.
 func TestNotChosenIsBounded(t *testing.T) {
 	r := &recorder{t: t, run: "1"}
@@ -217,16 +121,6 @@ func TestNotChosenIsBounded(t *testing.T) {
 	if price := sel.NotChosen.Entities[3].Seen["price"]; price.String() != "$3" {
 		t.Errorf("the price is %v", price)
 	}
-}
-
-// A rule without attributes shows that things are there.
-func TestNotChosenWithoutAttributes(t *testing.T) {
-	rules := choiceRules()
-	rules[0].Attributes = nil
-	r := &recorder{t: t, run: "1"}
-	r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
-	sel := selectOf(t, rules, buying("a"), r.rows...)
-	diff(t, "not chosen", []string{"b"}, leftOf(sel))
 }
 
 // Whatever a session has, a thing was not chosen exactly if the rule of Select says so. The

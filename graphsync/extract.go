@@ -19,10 +19,10 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/elements"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -468,7 +468,7 @@ func (a *compiledAttribute) of(object any) (raw any, found bool, err error) {
 	if a.Type != entity.KindSet {
 		return selectOne(a.path, object)
 	}
-	list, found, err := elements.Of(a.path, object)
+	list, found, err := paths.Elements(a.path, object)
 	if list == nil {
 		list = []any{} // found, and empty
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/args"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -89,7 +89,7 @@ func (x *Extractor) arguments(d record.Decision, named []string) (out entity.Arg
 	if err != nil {
 		return out, fmt.Errorf("the arguments of %s: %w", d.Tool, err)
 	}
-	reader, money := args.New(doc), make(map[string]string)
+	reader, money := paths.New(doc), make(map[string]string)
 	for _, c := range x.byEvent[record.ToolStarting] {
 		if c.In != config.InAction || c.Tool != d.Tool {
 			continue

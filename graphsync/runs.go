@@ -34,6 +34,7 @@ type sessionRun struct {
 	Run
 	results []*result
 	fresh   bool       // it began with no events and no state of the session
+	rewinds []string   // that its history goes by
 	missing []interval // the places up to Expected that have no row, in order
 }
 

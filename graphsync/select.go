@@ -20,7 +20,7 @@ type Selection struct {
 	entity.Evidence
 	// Counts says what the session was made of.
 	Counts Counts
-	// Runs are the ids of the runs on record.
+	// Runs are the ids of the runs on record, those among them that a rewind left.
 	Runs []string
 	// Broken are the runs whose record is broken, but for those that the decision can leave aside.
 	Broken []Run
@@ -84,6 +84,7 @@ func (s *Session) selected(d record.Decision, turns []string, waiting []record.E
 	for _, r := range runs {
 		sel.out.Runs = append(sel.out.Runs, r.ID)
 	}
+	sel.out.Runs = append(sel.out.Runs, s.left...)
 	sel.out.RunsOf = make(map[string][]string, len(turns))
 	for _, turn := range turns {
 		sel.out.RunsOf[turn] = nil

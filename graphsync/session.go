@@ -43,6 +43,8 @@ type Session struct {
 	found   map[string][]found    // by a model, by the identity of the thing
 	lost    []*lost               // in the order of their rows
 	fits    map[*compiled]int64   // the first row of which a rule read all that it should
+	// left are the runs that the rewinds of the branch left, sorted; their rows are not added.
+	left []string
 	// executed are the approved calls that ran to their end, in the order of their rows.
 	executed []execution
 
@@ -168,6 +170,9 @@ func (s *Session) add(e *record.Event, others rest) error {
 		}
 	}
 	run := s.addRow(e)
+	if run != nil && len(attrs.ADK.Rewinds) > 0 {
+		run.rewinds = attrs.ADK.Rewinds
+	}
 	switch e.EventType {
 	case record.ToolStarting:
 		s.begin(node, e, attrs)

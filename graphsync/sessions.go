@@ -50,14 +50,21 @@ type Sessions struct {
 	x    *Extractor
 
 	mu    sync.Mutex
-	kept  map[record.Session]*list.Element // of *fold
-	used  list.List                        // the one that was used last in front
+	kept  map[branch]*list.Element // of *fold
+	used  list.List                // the one that was used last in front
 	bytes int64
 }
 
-// fold is a session that is kept.
+// branch is a session without what some rewinds left. They are the event ids of their rows, with blanks between them;
+// none is the whole session.
+type branch struct {
+	record.Session
+	rewinds string
+}
+
+// fold is a branch that is kept.
 type fold struct {
-	of record.Session
+	of branch
 	// busy holds a token while somebody uses the fields below it.
 	busy    chan struct{}
 	session *Session
@@ -68,16 +75,29 @@ type fold struct {
 // NewSessions returns the sessions of rows by the rules of x. A nil Extractor finds declared entities
 // only.
 func NewSessions(rows Rows, x *Extractor) *Sessions {
-	return &Sessions{rows: rows, x: x, kept: make(map[record.Session]*list.Element)}
+	return &Sessions{rows: rows, x: x, kept: make(map[branch]*list.Element)}
 }
 
 // Extractor returns the rules.
 func (ss *Sessions) Extractor() *Extractor { return ss.x }
 
-// Select selects the evidence of a decision, as [Session.Select] does, from all rows recorded before.
+// Select selects the evidence of a decision, as [Session.Select] does, from all rows recorded before. If the history of
+// the deciding run goes by rewinds, the runs that they left do not count.
 func (ss *Sessions) Select(ctx context.Context, s record.Session, d record.Decision, turns ...string) (sel Selection, err error) {
-	err = ss.use(ctx, s, func(f *fold) error {
-		waiting, known := ss.rows.Waiting(s)
+	sel, rewinds, err := ss.selectIn(ctx, branch{Session: s}, d, turns)
+	if err == nil && rewinds != "" {
+		sel, _, err = ss.selectIn(ctx, branch{s, rewinds}, d, turns)
+	}
+	if err != nil {
+		return Selection{}, fmt.Errorf("select the evidence of session %s: %w", s.ID, err)
+	}
+	return sel, nil
+}
+
+// selectIn selects in one branch. If the deciding run is of another one, it returns the rewinds of that.
+func (ss *Sessions) selectIn(ctx context.Context, b branch, d record.Decision, turns []string) (sel Selection, rewinds string, err error) {
+	err = ss.use(ctx, b, func(f *fold) error {
+		waiting, known := ss.rows.Waiting(b.Session)
 		if known {
 			if err := ss.catchUp(ctx, f); err != nil {
 				return err
@@ -95,13 +115,12 @@ func (ss *Sessions) Select(ctx context.Context, s record.Session, d record.Decis
 				return err
 			}
 		}
-		sel = f.session.selected(d, turns, waiting)
+		if rewinds = f.session.rewindsOf(d); b.rewinds != "" || rewinds == "" {
+			sel = f.session.selected(d, turns, waiting)
+		}
 		return nil
 	})
-	if err != nil {
-		return Selection{}, fmt.Errorf("select the evidence of session %s: %w", s.ID, err)
-	}
-	return sel, nil
+	return sel, rewinds, err
 }
 
 // Fold folds a session from its first row on, with its graph. It stores the rows that wait before.
@@ -120,12 +139,12 @@ func (ss *Sessions) Fold(ctx context.Context, s record.Session) (*Session, error
 }
 
 // use calls f with a fold that nobody else uses meanwhile.
-func (ss *Sessions) use(ctx context.Context, s record.Session, f func(*fold) error) error {
+func (ss *Sessions) use(ctx context.Context, b branch, f func(*fold) error) error {
 	ss.mu.Lock()
-	at := ss.kept[s]
+	at := ss.kept[b]
 	if at == nil {
-		at = ss.used.PushFront(&fold{of: s, busy: make(chan struct{}, 1), session: newSession(ss.x)})
-		ss.kept[s] = at
+		at = ss.used.PushFront(&fold{of: b, busy: make(chan struct{}, 1), session: newSession(ss.x)})
+		ss.kept[b] = at
 	} else {
 		ss.used.MoveToFront(at)
 	}
@@ -174,7 +193,14 @@ func (ss *Sessions) catchUp(ctx context.Context, f *fold) error {
 			f.session = newSession(ss.x)
 		}
 	}
-	return ss.read(ctx, f.of, f.session, 0)
+	if f.of.rewinds != "" && f.session.left == nil {
+		left, err := leftBy(ctx, ss.rows, f.of)
+		if err != nil {
+			return err
+		}
+		f.session.left = left
+	}
+	return ss.read(ctx, f.of.Session, f.session, 0)
 }
 
 // read adds the rows of a session that s lacks.
@@ -189,6 +215,10 @@ func (ss *Sessions) read(ctx context.Context, of record.Session, s *Session, dep
 			return err
 		}
 		for i := range rows {
+			if s.leaves(&rows[i]) {
+				s.counts.Watermark = rows[i].Seq
+				continue
+			}
 			if err := s.add(&rows[i], others); err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -156,7 +156,7 @@ type turns struct {
 // await waits for the ends of the turns that the history of ctx names: the replica that ran them may be about to store
 // them. A turn without an end is a matter of the evidence.
 func (s *db) await(ctx context.Context) {
-	t := underway.Carried(ctx)
+	t := plugin.TurnsIn(ctx)
 	names := slices.Clone(t.Earlier)
 	if t.Continued {
 		names = append(names, t.Invocation)

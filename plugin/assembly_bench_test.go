@@ -20,7 +20,7 @@ import (
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -138,7 +138,7 @@ func newClockedRun(b *testing.B, events eventList) *clockedRun {
 }
 
 func (c *clockedRun) conversation() conversationKey {
-	return conversationKey{c.run.Session, c.llm.who.agent, c.llm.who.branch, c.llm.who.scope}
+	return conversationKey{c.run.Session, c.llm.who.agent, c.llm.who.branch, c.llm.who.scope, 0}
 }
 
 func (c *clockedRun) turn(b *testing.B) {

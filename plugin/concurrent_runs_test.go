@@ -17,9 +17,9 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )

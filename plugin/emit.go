@@ -13,6 +13,8 @@ import (
 // Row is a row that another package adds to the record of a run.
 type Row struct {
 	Type, Agent string
+	// ID is the event id, 32 hexadecimal digits. The empty string makes a new one.
+	ID string
 	// Span is that of the step. The empty string makes a new one, below Parent.
 	Span, Parent string
 	// At is when the step ended, by default now; Took is how long it lasted, and nil is not
@@ -63,9 +65,11 @@ func (o Object) write(d jsonenc.Doc) {
 }
 
 // Emit adds a row to the record of a run, as one of its steps.
-func (rec *Recorder) Emit(ctx context.Context, r *Run, x Row) {
+func (rec *Recorder) Emit(ctx context.Context, r *Run, x Row) { rec.emitted(ctx, r, x) }
+
+func (rec *Recorder) emitted(ctx context.Context, r *Run, x Row) written {
 	out := row{
-		typ: x.Type, agent: x.Agent, span: x.Span, parent: x.Parent, at: x.At, failed: x.Failed, message: x.Message,
+		typ: x.Type, agent: x.Agent, span: x.Span, parent: x.Parent, at: x.At, failed: x.Failed, message: x.Message, id: x.ID,
 	}
 	if x.Took != nil {
 		out.timed, out.total = true, *x.Took
@@ -78,5 +82,5 @@ func (rec *Recorder) Emit(ctx context.Context, r *Run, x Row) {
 	default:
 		b.content = func(d jsonenc.Doc) { d.Value(content) }
 	}
-	rec.emit(ctx, r, out, b)
+	return rec.emit(ctx, r, out, b)
 }

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -37,6 +37,31 @@ func TestEventAttributes(t *testing.T) {
 			"custom_metadata": m{"tenant": "t1", "trace:id": 7.0},
 		},
 	}, shapeOf(t, one(t, sink, record.StateDelta)))
+}
+
+// The step of a flow is written without being listed: not what the run began with, which the message has, and what an
+// edge read only where payload may be written.
+func TestFlowMetadata(t *testing.T) {
+	for _, c := range []struct {
+		policy config.ContentPolicy
+		want   m
+	}{
+		{"", m{"run": "r1", "to": "b", "read": m{"valid": true}}},
+		{config.ContentNone, m{"run": "r1", "to": "b"}},
+	} {
+		ev := &session.Event{
+			ID: "e1", Actions: session.EventActions{StateDelta: m{"k": "v"}},
+			LLMResponse: model.LLMResponse{CustomMetadata: m{"other": 1, "flow": m{"run": "r1", "to": "b", "input": "secretplan", "read": m{"valid": true}}}},
+		}
+		rec := config.Record{Content: map[string]config.ContentPolicy{}}
+		if c.policy != "" {
+			rec.Content[record.StateDelta] = c.policy
+		}
+		sink, r := recorded(t, recorder.Config{Record: rec}, emits(t, "root", ev))
+		adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+		got := shapeOf(t, one(t, sink, record.StateDelta))
+		diff(t, "metadata", m{"flow": c.want}, got.Attributes["custom_metadata"])
+	}
 }
 
 // A policy that leaves a payload out leaves it out where it stands under attributes.

@@ -49,7 +49,7 @@ func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content
 	rec.emit(ctx, r, row{
 		typ: record.UserMessageReceived, agent: r.RootAgent, span: r.RootSpan, at: r.started,
 	}, body{
-		adk: r.link,
+		adk: r.rewound,
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
 			d.Key("text_summary")
@@ -77,7 +77,7 @@ func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
 		return
 	}
 	r.tellEnd(ctx, err, false)
-	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link}) // what ends has begun
+	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.rewound}) // what ends has begun
 	rec.endRun(ctx, r, ending{err: err})
 	rec.runs.end(r)
 }
@@ -129,7 +129,7 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		r.begun.Store(true)
 	}
 	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: func(d jsonenc.Doc) {
-		r.link(d)
+		r.rewound(d)
 		if r.fresh {
 			d.Bool("fresh", true)
 		}
@@ -211,6 +211,7 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
 	}
 	if s := ctx.Session(); s != nil {
 		r.Session = record.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
+		r.Rewinds, r.ShowsLeft = rewinds(s)
 	}
 	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
 		r.TraceID = sc.TraceID().String()

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 

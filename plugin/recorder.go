@@ -17,7 +17,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"time"
 	"unsafe"
@@ -40,6 +41,8 @@ type row struct {
 	// failed makes status ERROR; message may stand beside OK too.
 	failed  bool
 	message string
+
+	id string // minted when it is empty
 }
 
 // body writes the content of one row. The functions write into documents of the row's buffer; a nil
@@ -133,7 +136,7 @@ func (rw *rows) emit(ctx context.Context, r *Run, x row, b body) written {
 	n := w.Len()
 	buf := append(make([]byte, 0, n+eventIDLen+spanIDLen), w.Bytes()...)
 	buf = appendEventID(buf, x.at)
-	eventID := unsafe.String(&buf[n], eventIDLen)
+	eventID := cmp.Or(x.id, unsafe.String(&buf[n], eventIDLen))
 	if x.span == "" {
 		buf = appendSpanID(buf)
 		x.span = unsafe.String(&buf[n+eventIDLen], spanIDLen)

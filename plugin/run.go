@@ -21,7 +21,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -40,6 +39,10 @@ type Run struct {
 	// Live says that the run is a live session. Nested says that the run belongs to an agent that
 	// runs as a tool. Nobody can be asked in either.
 	Live, Nested bool
+	// Rewinds are the rewinds that the history of the run goes by: see [Rewound]. ShowsLeft says that the session
+	// went back, and that the run sees all the same what was left.
+	Rewinds   []string
+	ShowsLeft bool
 
 	key        runKey
 	rootParent string // of a run inside of a tool call
@@ -104,7 +107,7 @@ type Run struct {
 	branched atomic.Bool
 	output   atomic.Pointer[rowID]
 	// turns are those that the session told of when the run began. fresh says that it told of nothing.
-	turns underway.Turns
+	turns Turns
 	fresh bool
 	// firstRow is the first row of the run.
 	firstRow rowID

@@ -58,6 +58,7 @@ const maxWords = 400
 type conversationKey struct {
 	session              record.Session
 	agent, branch, scope string
+	rewinds              int // what was left begins no conversation that goes on
 }
 
 // conversation is the last model call of a conversation: the row that ended it, and its request. It
@@ -95,7 +96,7 @@ func (rec *Recorder) shown(r *Run, l *llmSpan) *shown {
 	}
 	contents := l.request.Contents
 	l.request = nil
-	out := &shown{key: conversationKey{r.Session, l.who.agent, l.who.branch, l.who.scope}}
+	out := &shown{key: conversationKey{r.Session, l.who.agent, l.who.branch, l.who.scope, len(r.Rewinds)}}
 	before, _ := rec.conversations.Get(out.key)
 	from := out.request.goOn(&rec.encoder, contents, before)
 	if from > 0 {

@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"context"
+	"maps"
 
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/genai"
@@ -51,7 +52,7 @@ func (rw *rows) emitFrom(ctx context.Context, s *source, x row, b body) written 
 		if attrs != nil {
 			attrs(d)
 		}
-		rw.customMetadata(d, s.CustomMetadata)
+		rw.customMetadata(d, s.CustomMetadata, rw.Whole(x.typ))
 	}
 	return rw.emit(ctx, s.run, x, b)
 }
@@ -84,12 +85,25 @@ func (s *source) attributes(d jsonenc.Doc) {
 	}
 }
 
-// customMetadata writes the entries of an event's metadata that the options list.
-func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any) {
-	if len(rw.record.Metadata) == 0 {
+// flowKey is the key under which the package flow writes what a step of a graph did.
+const flowKey = "flow"
+
+// customMetadata writes the entries of an event's metadata that the options list, and those of the package flow. Of
+// these, what the run began with stands in the message, and the values that an edge read are payload.
+func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any, whole bool) {
+	step, _ := metadata[flowKey].(map[string]any)
+	if len(rw.record.Metadata) == 0 && step == nil {
 		return
 	}
 	chosen := make(map[string]any)
+	if step != nil {
+		step = maps.Clone(step)
+		delete(step, "input")
+		if !whole {
+			delete(step, "read")
+		}
+		chosen[flowKey] = step
+	}
 	for k, v := range metadata {
 		if listed(rw.record.Metadata, k) {
 			chosen[k] = v

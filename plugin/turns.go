@@ -16,14 +16,52 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+// Turns are the turns that the events of a session have when a run begins. The events prove nothing, because
+// clients can write them. But a turn of the events that the record does not hold is missing there.
+type Turns struct {
+	Session record.Session
+	// Run is the run that began, Invocation its turn. Continued says that the session
+	// had events of that turn before.
+	Run, Invocation string
+	Continued       bool
+	// Earlier are the other turns, in order, but for those in Unanswered: of these the events have words of the
+	// user, and nothing else.
+	Earlier, Unanswered []string
+	// Unnamed counts the events of no turn that no agent of the session's wrote.
+	Unnamed int
+}
+
+type turnsKey struct{}
+
+// withTurns returns a context that carries the turns of the session of a run, which must not change any more.
+func withTurns(ctx context.Context, t *Turns) context.Context {
+	return context.WithValue(ctx, turnsKey{}, t)
+}
+
+// TurnsIn returns the turns that ctx carries, of whatever session; the zero value if it carries none.
+func TurnsIn(ctx context.Context) Turns {
+	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil {
+		return *t
+	}
+	return Turns{}
+}
+
+// TurnsOf returns the turns that ctx carries for a session. It returns the zero value if ctx carries
+// none, or the turns of another session.
+func TurnsOf(ctx context.Context, s record.Session) Turns {
+	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil && t.Session == s {
+		return *t
+	}
+	return Turns{}
+}
+
 // turnsOf reads the events of the run's session. It is for the callback before
 // anything runs: later the session may grow while it is read.
-func turnsOf(ctx agent.InvocationContext, r *Run) underway.Turns {
-	t := underway.Turns{Session: r.Session, Run: r.ID, Invocation: r.Invocation}
+func turnsOf(ctx agent.InvocationContext, r *Run) Turns {
+	t := Turns{Session: r.Session, Run: r.ID, Invocation: r.Invocation}
 	s := ctx.Session()
 	if s == nil || s.Events() == nil {
 		return t

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/adk/v2/agent"
-
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
 )
 
 // withinKey is the key of the run that the work of a context is for.
@@ -38,7 +36,7 @@ func Detach(ctx context.Context, d time.Duration) (context.Context, context.Canc
 
 // Detach is [Detach] for work on the run, with the turns that its session told of.
 func (r *Run) Detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return Detach(underway.With(within(ctx), &r.turns), d)
+	return Detach(withTurns(within(ctx), &r.turns), d)
 }
 
 // Within returns the run that the work of ctx is for, nil outside of any run. ctx comes from

@@ -10,10 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-
-	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Codes say why an answer was not accepted ([Outcome.Reason]) or a call refused
@@ -108,7 +108,7 @@ type Outcome struct {
 	Because string
 	// By is who answered; "" if that is not known, or if they may not.
 	By string
-	// Authenticated says that an [Authorizer] or an [IdentityFunc] named who answers. Without both it
+	// Authenticated says that an [Authorizer] or a [GuardConfig.Identity] named who answers. Without both it
 	// is the user of the session, whoever that is.
 	Authenticated bool
 }
@@ -130,10 +130,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	}
 	defer func() {
 		if err != nil {
-			out.Accepted = false
-			if out.Reason == "" {
-				out.Reason = CodeInternal
-			}
+			out.Accepted, out.Reason = false, cmp.Or(out.Reason, CodeInternal)
 		}
 	}()
 	defer rescue(&err)
@@ -145,96 +142,152 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	case errors.Is(err, ErrNotFound):
 		return Outcome{Reason: CodeUnknownRequest}, nil
 	case errors.Is(err, errPanic):
-		return out, err
+		return Outcome{}, err
 	case err != nil:
 		return Outcome{Reason: CodeStore}, err
 	}
-	out.Approval, out.Authenticated = a, g.authenticates()
+	if g.policy.shares(a.Tool) {
+		// Else two requests that are approved at the same time would each count the other, and both be refused.
+		sharing := &g.sharing[maphash.Comparable(g.seed, a.Session)%uint64(len(g.sharing))]
+		sharing.Lock()
+		defer sharing.Unlock()
+	}
+	d := g.decide(ctx, a, ans)
+	moved, err := a, d.err
+	if d.change != nil {
+		moved, err = g.move(ctx, a, *d.change, d.report)
+	}
+	recorded := d.change != nil && err == nil
+	switch {
+	case d.change == nil:
+	case d.code == CodeExpired:
+		if errors.Is(err, ErrConflict) {
+			err = nil // somebody else ended it first
+		}
+	case recorded && d.code == "":
+		d.code, d.detail = moved.counts(d.change.Set.Consent, a.Consented(d.by))
+	case errors.Is(err, ErrExpired):
+		d.code, err = CodeExpired, nil
+	case errors.Is(err, ErrConflict) && d.change.Resolved:
+		d.code, d.detail, err = CodeNotPending, err.Error(), nil
+	case errors.Is(err, ErrConflict):
+		moved, d.code, err = g.overtaken(ctx, a, d.change)
+	case err != nil:
+		d.code = CodeStore
+	}
+	out = Outcome{
+		Approval: moved, Accepted: err == nil && d.code == "", Reason: d.code, Detail: d.detail, Cause: d.cause,
+		By: d.by, Authenticated: g.authenticates(),
+	}
+	if d.report != nil {
+		out.Report = *d.report
+	}
+	if recorded {
+		out.Because = d.because
+	}
+	return out, err
+}
+
+// decision is what an answer comes to, before the ledger hears of it.
+type decision struct {
+	// code and detail are those of the outcome; no code approves.
+	code, detail string
+	// by answers, because is their reason, and cause is the error of an authorizer that refused.
+	by, because string
+	cause       error
+	// change is what the ledger has to record, with the report of the check that was made; nil for nothing.
+	change *Transition
+	report *Report
+	// err is the error of a clock that failed.
+	err error
+}
+
+// decide says what an answer comes to.
+func (g *Guard) decide(ctx context.Context, a Approval, ans Answer) decision {
 	if ans.Resolve != "" {
-		return g.resolve(ctx, out, ans)
+		return g.resolve(ctx, a, ans)
 	}
 	if !a.State.Open() {
-		out.Reason = closedCode(a.State, CodeNotPending)
-		return out, nil
+		return decision{code: closedCode(a.State, CodeNotPending)}
 	}
 	now, err := g.now()
-	if err != nil {
-		out.Reason = CodeClock
-		return out, err
-	}
-	if expired(a, now) {
-		out.Reason = CodeExpired
-		out.Approval, err = g.expire(ctx, a, ans.RunID)
-		return out, err
+	switch {
+	case err != nil:
+		return decision{code: CodeClock, err: err}
+	case expired(a, now):
+		return decision{code: CodeExpired, change: expiry(ans.RunID)}
 	}
 	approver, why, cause := g.authorize(ctx, a, ans)
-	out.By = approver
+	d := decision{by: approver, cause: cause}
 	switch {
 	case approver == "":
-		out.Reason, out.Detail, out.Cause = CodeNotAuthorized, why, cause
-		return out, nil
+		d.code, d.detail = CodeNotAuthorized, why
 	case max(len(ans.Change), len(ans.Because), len(ans.Override)) > MaxWords:
-		out.Reason, out.Detail = CodeInvalid, fmt.Sprintf("the answer has a text of more than %d bytes; say it in fewer words", MaxWords)
-		return out, nil
+		d.code, d.detail = CodeInvalid, fmt.Sprintf("the answer has a text of more than %d bytes; say it in fewer words", MaxWords)
 	case !ans.Confirmed:
-		return g.reject(ctx, out, approver, ans)
+		g.reject(&d, ans)
+	default:
+		g.approve(ctx, &d, a, ans)
 	}
-	if out.Reason, out.Detail = g.uncounted(out, approver, ans); out.Reason != "" {
-		return out, nil
-	}
-	if a.State == StateApproved && ans.Override == "" {
-		out.Accepted = a.Consented(approver)
-		if !out.Accepted {
-			out.Reason = CodeNotPending
-		}
-		return out, nil
-	}
-	return g.approve(ctx, out, approver, ans)
+	return d
 }
 
 // authenticates reports whether somebody names the people who answer.
 func (g *Guard) authenticates() bool { return g.authorizer != nil || g.identity != nil }
 
 // reject ends a request. A rejection counts as long as nothing ran, also after an approval.
-func (g *Guard) reject(ctx context.Context, out Outcome, approver string, ans Answer) (Outcome, error) {
-	out.Reason = CodeRejected
-	because := strings.TrimSpace(ans.Because)
-	t := Transition{
-		// An approval at the same moment does not save the request.
-		From: []ApprovalState{StatePending, StateApproved},
-		To:   StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
-		Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver, Change: strings.TrimSpace(ans.Change)},
-	}
-	switch {
-	case t.Set.Change != "":
-		out.Reason, t.Note, because = CodeChange, g.note("rejected, with a wish for a change,", ans.RunID), ""
+func (g *Guard) reject(d *decision, ans Answer) {
+	change, because := strings.TrimSpace(ans.Change), strings.TrimSpace(ans.Because)
+	note := "rejected"
+	switch d.code = CodeRejected; {
+	case change != "":
+		d.code, note = CodeChange, "rejected, with a wish for a change,"
 	case because != "":
-		t.Note = g.note("rejected ("+quoted(oneLine(because))+")", ans.RunID)
+		d.because, note = because, "rejected ("+quoted(oneLine(because))+")"
 	}
-	var err error
-	if out.Approval, err = g.move(ctx, out.Approval, t, nil); err == nil {
-		out.Because = because
-	}
-	return g.settle(ctx, out, t, err)
+	d.change = g.by(d.by, note, ans.RunID)
+	// An approval at the same moment does not save the request.
+	d.change.From, d.change.To = []ApprovalState{StatePending, StateApproved}, StateRejected
+	d.change.Set = Update{Approver: d.by, Change: change}
 }
 
-// uncounted returns why an approval does not count, whatever its check says; "" if it does.
-func (g *Guard) uncounted(out Outcome, approver string, ans Answer) (code, detail string) {
-	a := out.Approval
-	other := slices.IndexFunc(a.Consents, func(c Consent) bool {
-		// Whoever approves alone may say something else later.
-		alone := a.Approvers <= 1 && len(a.Consents) == 1 && same(c.Who, approver)
-		return c.Content != ans.Content && !alone
-	})
-	switch {
-	case a.Approvers > 1 && !out.Authenticated:
-		return CodeNotAuthorized, fmt.Sprintf("%d people have to approve, and nothing authenticates whoever answers", a.Approvers)
-	case ans.Override != "" && (!out.Authenticated || !has(g.policy.settings(a.Tool).Override, approver)):
-		return CodeNotAuthorized, "whoever answers has no right to override a check: guard.tools names the people who have it"
-	case other >= 0:
-		return CodeOtherAnswer, "the payload of the answer differs from that of " + a.Consents[other].Who + ", who approved before: approve with the same, or reject"
+// approve makes the check an approval depends on, and says what follows from it.
+func (g *Guard) approve(ctx context.Context, d *decision, a Approval, ans Answer) {
+	if d.code, d.detail = g.uncounted(a, d.by, ans); d.code != "" {
+		return
 	}
-	return "", ""
+	if a.State == StateApproved && ans.Override == "" {
+		if !a.Consented(d.by) {
+			d.code = CodeNotPending
+		}
+		return
+	}
+	report, err := g.checkApproval(ctx, a)
+	d.report = &report
+	if err != nil {
+		d.code, d.err = CodeClock, err
+		return
+	}
+	d.change = g.by(d.by, "said yes", ans.RunID)
+	d.change.To, d.change.NotAfter = StateApproved, true
+	consent := Consent{Who: d.by, Content: ans.Content}
+	down, only := report.down()
+	switch verdict := report.Verdict(); {
+	case verdict == Safe:
+	case verdict == CheckFailed && only && ans.Override != "":
+		consent.Override, consent.Unchecked = ans.Override, down
+		d.change.Note = g.note("said yes although sources are down ("+quoted(oneLine(ans.Override))+")", ans.RunID)
+	case verdict == Drift:
+		consent, d.change.To, d.change.NotAfter, d.code = Consent{}, StateBlocked, false, CodeDrift
+	default:
+		consent, d.change.To, d.change.NotAfter, d.code = Consent{}, a.State, false, CodeCheckFailed
+	}
+	d.change.Set.Consent = consent
+}
+
+// by returns a change that whoever answers makes.
+func (g *Guard) by(who, note, run string) *Transition {
+	return &Transition{Actor: who, Run: run, Authenticated: g.authenticates(), Note: g.note(note, run)}
 }
 
 // note says in the history what was decided, and by whom if nothing shows who that is.
@@ -244,6 +297,60 @@ func (g *Guard) note(decision, run string) string {
 		note += " by the user of the session; nothing authenticated them"
 	}
 	return note
+}
+
+// uncounted returns why an approval does not count, whatever its check says; "" if it does.
+func (g *Guard) uncounted(a Approval, approver string, ans Answer) (code, detail string) {
+	other := slices.IndexFunc(a.Consents, func(c Consent) bool {
+		// Whoever approves alone may say something else later.
+		alone := a.Approvers <= 1 && len(a.Consents) == 1 && same(c.Who, approver)
+		return c.Content != ans.Content && !alone
+	})
+	switch {
+	case a.Approvers > 1 && !g.authenticates():
+		return CodeNotAuthorized, fmt.Sprintf("%d people have to approve, and nothing authenticates whoever answers", a.Approvers)
+	case ans.Override != "" && (!g.authenticates() || !has(g.policy.settings(a.Tool).Override, approver)):
+		return CodeNotAuthorized, "whoever answers has no right to override a check: guard.tools names the people who have it"
+	case other >= 0:
+		return CodeOtherAnswer, "the payload of the answer differs from that of " + a.Consents[other].Who + ", who approved before: approve with the same, or reject"
+	}
+	return "", ""
+}
+
+// counts says why a consent that was recorded does not approve the request yet; "" if it does. again is set if the same
+// person approved before.
+func (a Approval) counts(c Consent, again bool) (code, detail string) {
+	switch people := a.overrides(c.Unchecked); {
+	case a.State == StateApproved && (c.Override == "" || len(people) >= overriders):
+		return "", ""
+	case c.Override != "" && len(people) < overriders:
+		return CodeCheckFailed, c.Who + " overrides the check, and it takes another person with that right"
+	case again:
+		return CodeMoreApprovers, c.Who + " approved already: " + a.approvedBy()
+	}
+	return CodeMoreApprovers, a.approvedBy()
+}
+
+// approvedBy says who has approved, and how many people have to.
+func (a Approval) approvedBy() string {
+	var names []string
+	for _, c := range a.Consents {
+		names = append(names, oneLine(c.Who))
+	}
+	return fmt.Sprintf("%s approved; %d of %d people have", strings.Join(names, ", "), len(names), max(a.Approvers, 1))
+}
+
+// overtaken returns an approval that came to something else before t, and the code for that. If the same approver
+// approved twice at the same time, that is one decision that came twice.
+func (g *Guard) overtaken(ctx context.Context, a Approval, t *Transition) (Approval, string, error) {
+	now, err := g.get(ctx, a.Session, a.ID)
+	switch {
+	case err != nil:
+		return a, CodeStore, fmt.Errorf("safety: %w", err)
+	case t.To == StateApproved && t.Set.Consent.Override == "" && now.State == StateApproved && now.Consented(t.Set.Consent.Who):
+		return now, "", nil
+	}
+	return now, closedCode(now.State, CodeNotPending), nil
 }
 
 // Find returns the request that a confirmation of a session would answer, as the
@@ -261,93 +368,6 @@ func (g *Guard) Find(ctx context.Context, s record.Session, confirmationID strin
 		return Approval{}, fmt.Errorf("safety: finding confirmation %q: %w", confirmationID, err)
 	}
 	return a, nil
-}
-
-// approve makes the check an approval depends on and records what follows from it.
-func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans Answer) (_ Outcome, err error) {
-	a := out.Approval
-	if g.policy.shares(a.Tool) {
-		// Else two requests that are approved at the same time would each count the other, and both be refused.
-		sharing := &g.sharing[maphash.Comparable(g.seed, a.Session)%uint64(len(g.sharing))]
-		sharing.Lock()
-		defer sharing.Unlock()
-	}
-	if out.Report, err = g.checkApproval(ctx, a); err != nil {
-		out.Reason = CodeClock
-		return out, err
-	}
-	t := Transition{Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("said yes", ans.RunID)}
-	down, only := out.Report.down()
-	switch verdict := out.Report.Verdict(); {
-	case verdict == Safe:
-		t.To, t.NotAfter, t.Set.Consent = StateApproved, true, Consent{Who: approver, Content: ans.Content}
-	case verdict == Drift:
-		t.To, out.Reason = StateBlocked, CodeDrift
-	case only && ans.Override != "":
-		t.To, t.NotAfter = StateApproved, true
-		t.Set.Consent = Consent{Who: approver, Content: ans.Content, Override: ans.Override, Unchecked: down}
-		t.Note = g.note("said yes although sources are down ("+quoted(oneLine(ans.Override))+")", ans.RunID)
-	default:
-		t.To, out.Reason = a.State, CodeCheckFailed
-	}
-	out.Approval, err = g.move(ctx, a, t, &out.Report)
-	out = out.counted(t, a.Consented(approver), err)
-	return g.settle(ctx, out, t, err)
-}
-
-// counted says whether a consent that was recorded approves the request. again says that the same person approved before.
-func (out Outcome) counted(t Transition, again bool, err error) Outcome {
-	if err != nil || t.Set.Consent.Who == "" {
-		return out
-	}
-	a, c := out.Approval, t.Set.Consent
-	switch people := a.overrides(c.Unchecked); {
-	case a.State == StateApproved && (c.Override == "" || len(people) >= overriders):
-		out.Accepted = true
-	case c.Override != "" && len(people) < overriders:
-		out.Reason, out.Detail = CodeCheckFailed, c.Who+" overrides the check, and it takes another person with that right"
-	default:
-		out.Reason, out.Detail = CodeMoreApprovers, a.approvedBy()
-		if again {
-			out.Detail = c.Who + " approved already: " + out.Detail
-		}
-	}
-	return out
-}
-
-// approvedBy says who has approved, and how many people have to.
-func (a Approval) approvedBy() string {
-	var names []string
-	for _, c := range a.Consents {
-		names = append(names, oneLine(c.Who))
-	}
-	return fmt.Sprintf("%s approved; %d of %d people have", strings.Join(names, ", "), len(names), max(a.Approvers, 1))
-}
-
-// settle turns the loss of a race, or of time, into a reason. If the same approver
-// approved twice at the same time, that is one decision that came twice.
-func (g *Guard) settle(ctx context.Context, out Outcome, t Transition, err error) (Outcome, error) {
-	switch {
-	case err == nil:
-		return out, nil
-	case errors.Is(err, ErrExpired):
-		out.Reason = CodeExpired
-		return out, nil
-	case !errors.Is(err, ErrConflict):
-		out.Reason = CodeStore
-		return out, err
-	}
-	a, err := g.get(ctx, out.Approval.Session, out.Approval.ID)
-	if err != nil {
-		out.Reason = CodeStore
-		return out, fmt.Errorf("safety: %w", err)
-	}
-	out.Approval = a
-	out.Accepted = t.To == StateApproved && t.Set.Consent.Override == "" && a.State == StateApproved && a.Consented(t.Set.Consent.Who)
-	if !out.Accepted {
-		out.Reason = closedCode(a.State, CodeNotPending)
-	}
-	return out, nil
 }
 
 // closedCode names the state of an approval that is not open; other is the code for
@@ -409,18 +429,72 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 	return approver, "", nil
 }
 
-// expire ends an approval after its time. It ignores a conflict: then somebody else ended the
-// approval first.
-func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, error) {
-	moved, err := g.move(ctx, a, Transition{To: StateExpired, Actor: run, Run: run, Note: "expired"}, nil)
-	switch {
-	case errors.Is(err, ErrConflict):
-		return a, nil
-	case err != nil:
-		return a, err
-	default:
-		return moved, nil
+// expiry is the end of an approval after its time.
+func expiry(run string) *Transition {
+	return &Transition{To: StateExpired, Actor: run, Run: run, Note: "expired"}
+}
+
+// Resolve closes an approval in doubt by the word of a person who looked, and the history says so, with a note on how they
+// know. executed says that the effect took place; false, that it did not, or failed. Nothing here authenticates them:
+// whoever calls Resolve does. Use it for an effect whose process is gone. While its run is under way in this process,
+// or on another replica that the store knows to live, Resolve refuses; in any other process it takes the end from the effect. Nothing runs because of it; a repetition needs a
+// new request. [ErrNotFound] if the session has no such approval. [ErrConflict] if it is not in doubt, if its effect
+// runs, or if that ended at the same time. See [Approval.InDoubt].
+func (g *Guard) Resolve(ctx context.Context, s record.Session, approvalID string, executed bool, who, note string) (a Approval, err error) {
+	if g == nil {
+		return Approval{}, errNilGuard
 	}
+	defer rescue(&err)
+	if who = strings.TrimSpace(oneLine(who)); !named(s) || approvalID == "" || who == "" {
+		return Approval{}, errors.New("safety: resolving an approval needs app, user and id of a session, the id of the approval, and who says how it ended")
+	}
+	if a, err = g.get(ctx, s, approvalID); err != nil {
+		return Approval{}, fmt.Errorf("safety: %w", err)
+	}
+	t := Transition{Actor: who, Note: oneLine(note)}
+	if err := g.resolves(a, &t, executed); err != nil {
+		return a, err
+	}
+	return g.move(ctx, a, t, nil)
+}
+
+// resolves makes t the end of an approval in doubt, by the word of its actor.
+func (g *Guard) resolves(a Approval, t *Transition, executed bool) error {
+	switch {
+	case !a.InDoubt():
+		return fmt.Errorf("safety: approval %s is %s, not in doubt: %w", a.ID, a.State, ErrConflict)
+	case g.running != nil && g.running(a.Session, a.PermitRun):
+		return fmt.Errorf("safety: approval %s is not in doubt: the run of its effect is under way: %w", a.ID, ErrConflict)
+	}
+	t.To, t.Resolved, t.RequireNonce = StateFailed, true, a.PermitNonce
+	if executed {
+		t.To = StateExecuted
+	}
+	return nil
+}
+
+// resolve takes the word of a person on a call in doubt. Whoever may approve a call may say how it ended.
+func (g *Guard) resolve(ctx context.Context, a Approval, ans Answer) decision {
+	because := strings.TrimSpace(ans.Because)
+	known := ans.Resolve == CodeHappened || ans.Resolve == CodeDidNotHappen
+	approves := ans
+	approves.Confirmed = true
+	who, why, cause := g.authorize(ctx, a, approves)
+	t := g.by(who, "resolved ("+quoted(oneLine(because))+")", ans.RunID)
+	d := decision{code: ans.Resolve, by: who, because: because, cause: cause}
+	switch {
+	case who == "":
+		d.code, d.detail = CodeNotAuthorized, why
+	case !known || ans.Confirmed || because == "" || len(because) > MaxWords:
+		d.code, d.detail = CodeInvalid, fmt.Sprintf("to resolve a call say %s or %s, and why in at most %d bytes, and do not approve", CodeHappened, CodeDidNotHappen, MaxWords)
+	default:
+		if err := g.resolves(a, t, ans.Resolve == CodeHappened); err != nil {
+			d.code, d.detail = CodeNotPending, err.Error()
+		} else {
+			d.change = t
+		}
+	}
+	return d
 }
 
 // move changes the state of a in the ledger and stores the report with it. The ledger must have a

@@ -105,9 +105,7 @@ func ends(effect error) step {
 // resolves lets a person say how the effect ended.
 func resolves(executed bool) step {
 	return func(b *bench) string {
-		a, err := b.guard.Resolve(b.t.Context(), safety.Resolution{
-			Session: nike, ApprovalID: b.approval.ID, Executed: executed, Who: "olga", Note: "looked at\nthe ad server",
-		})
+		a, err := b.guard.Resolve(b.t.Context(), nike, b.approval.ID, executed, "olga", "looked at\nthe ad server")
 		switch {
 		case errors.Is(err, safety.ErrConflict) && strings.Contains(err.Error(), string(b.state())):
 			return "conflict"

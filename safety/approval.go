@@ -5,11 +5,14 @@ package safety
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -148,7 +151,7 @@ type Approval struct {
 	Replaces   string
 	Chain      int
 	Difference Difference
-	// Requester is who asked. RequesterAuthenticated says that an [IdentityFunc] named them; without
+	// Requester is who asked. RequesterAuthenticated says that a [GuardConfig.Identity] named them; without
 	// it the requester is the user of the session, as the client named it.
 	Requester              string
 	RequesterAuthenticated bool
@@ -191,7 +194,7 @@ func (a Approval) Ended() string {
 	at := stamp(a.UpdatedAt)
 	switch a.State {
 	case StateSuperseded:
-		return "the same call was asked for again at " + at + ", and only the later request counts"
+		return "the same call was asked for again at " + at + ", or the session went back to before it, and only the later request counts"
 	case StatePermitted:
 		return "it is about to run; do not repeat it"
 	case StateExecuting:
@@ -263,94 +266,26 @@ func (a Approval) Clone() Approval {
 // fail: no entities, an incomplete record, an attribute that no result shows, a condition that is
 // not met or cannot be evaluated; or that the call ends if it reads certain parts of the state. Notes are those of the Receipt. The map belongs to the caller.
 func (a Approval) Shown() map[string]any {
-	entities := make([]any, 0, len(a.Entities))
+	entities := []any{}
 	for _, e := range a.Entities {
 		seen, at := Seen(e)
-		attributes := make(map[string]any, len(seen))
-		for name, text := range seen {
-			attributes[name] = text
-		}
-		entry := map[string]any{"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence}
+		entry := compact(map[string]any{"conditions": a.conditions(e.Key), "now": a.shownNow(e)})
+		entry["type"], entry["value"], entry["attributes"], entry["confidence"] = e.Type, e.Value, shaped(seen), e.Confidence
 		if !at.IsZero() {
 			entry["seen_at"], entry["age"] = stamp(at), a.RequestedAt.Sub(at).Round(time.Second).String()
 		}
-		if conditions := a.conditions(e.Key); len(conditions) > 0 {
-			entry["conditions"] = conditions
-		}
-		if now := a.shownNow(e); len(now) > 0 {
-			entry["now"] = now
-		}
 		entities = append(entities, entry)
 	}
-	warnings := []any{}
-	if len(a.Entities) == 0 {
-		warnings = append(warnings, "The request names no entity that can be checked; it cannot be approved.")
-	}
-	for _, f := range problems(a.Receipt, a.Gaps) {
-		warnings = append(warnings, "The record of the session is incomplete; the request cannot be approved: "+f.Detail+".")
-	}
-	for _, e := range a.Entities {
-		if !shown(e) {
-			warnings = append(warnings, unshown(e, ""))
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-			if values, _ := readings(e, name); len(values) == 0 {
-				warnings = append(warnings, unshown(e, name+" of "))
-			}
-		}
-	}
-	for _, e := range a.Entities {
-		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
-			if n := a.Needs[e.Key][name]; n.Problem != "" {
-				warnings = append(warnings, oneLine("The request cannot be approved as it is: "+e.Type+" "+e.Value+": "+n.Problem+"."))
-			}
-		}
-	}
-	for _, why := range a.Fails {
-		warnings = append(warnings, oneLine("The request cannot be approved as it is: "+why+"."))
-	}
-	if n := a.Surroundings.Unbound; n > 0 {
-		warnings = append(warnings, unboundHint(n)+" when it was asked, too many or too large to compare: a call that reads one of them is ended.")
-	}
-	out := map[string]any{
+	out := compact(map[string]any{
+		"hopeless": a.Hopeless, "not_checked": shownNotChecked(a.NotChecked), "check": a.shownCheck(),
+		"state": a.Surroundings.shown(), "money": shaped(a.Money), "total": a.Total, "costs": shaped(a.Costs), "notes": lines(a.Receipt.Notes), "replaces": a.Replaces,
+	})
+	maps.Copy(out, map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
-		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
-	}
-	if a.Hopeless != "" {
-		out["hopeless"] = a.Hopeless
-	}
-	if len(a.NotChecked) > 0 {
-		out["not_checked"] = shownNotChecked(a.NotChecked)
-	}
-	if check := a.shownCheck(); check != nil {
-		out["check"] = check
-	}
-	if len(a.Surroundings.Shown) > 0 {
-		out["state"] = a.Surroundings.shown()
-	}
-	if len(a.Money) > 0 {
-		money := make(map[string]any, len(a.Money))
-		for at, amount := range a.Money {
-			money[at] = amount
-		}
-		out["money"] = money
-	}
-	if a.Total != "" {
-		out["total"] = a.Total
-	}
-	if len(a.Costs) > 0 {
-		out["costs"] = a.shownCosts()
-	}
-	if len(a.Receipt.Notes) > 0 {
-		notes := make([]any, len(a.Receipt.Notes))
-		for i, n := range a.Receipt.Notes {
-			notes[i] = oneLine(n)
-		}
-		out["notes"] = notes
-	}
+		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": lines(a.warnings()),
+	})
 	if a.NotChosen.Total > 0 {
 		out["not_chosen"] = shownNotChosen(a.NotChosen, a.RequestedAt)
 	}
@@ -362,7 +297,58 @@ func (a Approval) Shown() map[string]any {
 		out["same"] = same
 	}
 	if a.Replaces != "" {
-		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()
+		out["difference"] = shaped(a.Difference)
+	}
+	return out
+}
+
+// compact returns m without what is empty.
+func compact(m map[string]any) map[string]any {
+	maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil || reflect.ValueOf(v).Len() == 0 })
+	return m
+}
+
+// lines returns texts in a line each.
+func lines(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, s := range texts {
+		out[i] = oneLine(s)
+	}
+	return out
+}
+
+// warnings says why no check will pass, by the parts of the request.
+func (a Approval) warnings() (out []string) {
+	if len(a.Entities) == 0 {
+		out = append(out, "The request names no entity that can be checked; it cannot be approved.")
+	}
+	for _, f := range problems(a.Receipt, a.Gaps) {
+		out = append(out, "The record of the session is incomplete; the request cannot be approved: "+f.Detail+".")
+	}
+	for _, e := range a.Entities {
+		if !shown(e) {
+			out = append(out, unshown(e, ""))
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			if values, _ := readings(e, name); len(values) == 0 {
+				out = append(out, unshown(e, name+" of "))
+			}
+		}
+	}
+	var fails []string
+	for _, e := range a.Entities {
+		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
+			if n := a.Needs[e.Key][name]; n.Problem != "" {
+				fails = append(fails, e.Type+" "+e.Value+": "+n.Problem)
+			}
+		}
+	}
+	for _, why := range append(fails, a.Fails...) {
+		out = append(out, "The request cannot be approved as it is: "+why+".")
+	}
+	if n := a.Surroundings.Unbound; n > 0 {
+		out = append(out, unboundHint(n)+" when it was asked, too many or too large to compare: a call that reads one of them is ended.")
 	}
 	return out
 }
@@ -378,5 +364,136 @@ func (a Approval) conditions(key string) map[string]any {
 
 // unshown warns of values that are only claimed. It does not know whether a policy lets them pass.
 func unshown(e entity.Canonical, what string) string {
-	return oneLine("Nothing has shown " + what + e.Type + " " + e.Value + ": unless the policy lets that pass, the request cannot be approved.")
+	return "Nothing has shown " + what + e.Type + " " + e.Value + ": unless the policy lets that pass, the request cannot be approved."
+}
+
+// costHint says what the plan costs and may cost, where both are known.
+func (a Approval) costHint() string {
+	known := slices.DeleteFunc(slices.Clone(a.Costs), func(c Cost) bool { return c.Seen == "" || c.Limit == "" })
+	items := make([]string, len(known))
+	for i, c := range known {
+		beside := ""
+		if c.Others != "" {
+			beside = ", and " + text.Clip(c.Others, maxWord) + " of other requests,"
+		}
+		items[i] = text.Clip(c.Seen, maxWord) + beside + " of " + word(c.BudgetType) + " " + text.Clip(c.Limit, maxWord)
+		if c.Exceeded {
+			items[i] += " (exceeded)"
+		}
+	}
+	return listed(hintCost+" ", items, len(items), maxCostHint)
+}
+
+// overriders is how many people have to override a check that failed because a source is down.
+const overriders = 2
+
+// Consent is the approval of one person.
+type Consent struct {
+	// Who approved, and At is when.
+	Who string    `json:"who"`
+	At  time.Time `json:"at"`
+	// Content is [Answer.Content].
+	Content string `json:"content,omitempty"`
+	// Override is the reason of a person who lets the call run although sources are down, and
+	// Unchecked names the entities that could not be checked then, as "Product Strava". Both are
+	// empty for a consent after a safe check.
+	Override  string   `json:"override,omitempty"`
+	Unchecked []string `json:"unchecked,omitempty"`
+	// Costs are what the call takes from limits that the requests of a session share, by the last check since the
+	// consent. The last consent has them.
+	Costs []LimitCost `json:"costs,omitempty"`
+}
+
+// with returns the consents with one more. A person counts once: a later consent takes the place of
+// an earlier one only if it overrides.
+func with(consents []Consent, c Consent) []Consent {
+	consents = slices.Clone(consents)
+	i := slices.IndexFunc(consents, func(o Consent) bool { return same(o.Who, c.Who) })
+	switch {
+	case i < 0:
+		return append(consents, c)
+	case c.Override != "":
+		consents[i] = c
+	}
+	return consents
+}
+
+// Consented reports whether a person has approved.
+func (a Approval) Consented(who string) bool {
+	return slices.ContainsFunc(a.Consents, func(c Consent) bool { return same(c.Who, who) })
+}
+
+// Missing returns how many more people have to approve, not counting that a check can fail.
+func (a Approval) Missing() int { return max(max(a.Approvers, 1)-len(a.Consents), 0) }
+
+// overrides returns the people whose consent lets the call run although these entities cannot be
+// checked.
+func (a Approval) overrides(unchecked []string) (people []string) {
+	for _, c := range a.Consents {
+		covers := !slices.ContainsFunc(unchecked, func(name string) bool { return !slices.Contains(c.Unchecked, name) })
+		if c.Override != "" && covers {
+			people = append(people, c.Who)
+		}
+	}
+	return people
+}
+
+// decided reports whether the consents approve the request, if the last one is c.
+func (a Approval) decided(c Consent) bool {
+	return a.Missing() == 0 && (c.Override == "" || len(a.overrides(c.Unchecked)) >= overriders)
+}
+
+func cloneConsents(consents []Consent) []Consent {
+	out := slices.Clone(consents)
+	for i := range out {
+		out[i].Unchecked, out[i].Costs = slices.Clone(out[i].Unchecked), slices.Clone(out[i].Costs)
+	}
+	return out
+}
+
+// Surroundings are what a call can read beside its arguments, as it was when its approval was asked:
+// the state of the session, and artifacts. They hold no value but those that people are shown.
+type Surroundings struct {
+	// State has a digest of each value, by key. Artifacts has one of each content, by name.
+	State     map[string]string `json:"state,omitempty"`
+	Artifacts map[string]string `json:"artifacts,omitempty"`
+	// Shown has the values of the keys that people are shown, as text. Each is in State too, if the
+	// state had it.
+	Shown map[string]string `json:"shown,omitempty"`
+	// Unbound counts the keys and artifacts that have no digest, because there were too many of them
+	// or they were too large.
+	Unbound int `json:"unbound,omitempty"`
+	// Watched says that the reads of the call are compared with State and Artifacts.
+	Watched bool `json:"watched,omitempty"`
+}
+
+// clone returns a copy that shares nothing with s.
+func (s Surroundings) clone() Surroundings {
+	s.State, s.Artifacts, s.Shown = maps.Clone(s.State), maps.Clone(s.Artifacts), maps.Clone(s.Shown)
+	return s
+}
+
+// shown returns the keys that people are shown, with their values.
+func (s Surroundings) shown() map[string]any {
+	out := make(map[string]any, len(s.Shown))
+	for key, value := range s.Shown {
+		out[oneLine(key)] = oneLine(value)
+	}
+	return out
+}
+
+// hints names the same in a few words each: "state cluster test".
+func (s Surroundings) hints() (items []string) {
+	for _, key := range slices.Sorted(maps.Keys(s.Shown)) {
+		items = append(items, "state "+word(key)+" "+word(s.Shown[key]))
+	}
+	return items
+}
+
+// unboundHint says how much has no digest.
+func unboundHint(n int) string {
+	if n == 1 {
+		return "1 key of the state, or artifact"
+	}
+	return fmt.Sprintf("%d keys of the state, or artifacts", n)
 }

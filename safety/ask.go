@@ -7,8 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -76,96 +80,78 @@ type Request struct {
 // Unless [config.Guard.CheckBeforeAsking] is false, a request is checked first. Ask refuses one that no answer can make
 // good, with a *[Refusal] that is Unasked. Of a Chained request the sources are asked, if the record says nothing
 // against it; of one of the [InputTool] they are not.
-func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
+func (g *Guard) Ask(ctx context.Context, r Request) (_ Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard
 	}
-	defer func() {
-		if err != nil {
-			a = Approval{}
-		}
-	}()
 	defer rescue(&err)
 	if !named(r.Session) || r.CallID == "" || r.Tool == "" || r.RunID == "" {
-		return a, errors.New("safety: a request needs app, user and id of a session, a call id, a tool and a run id")
+		return Approval{}, errors.New("safety: a request needs app, user and id of a session, a call id, a tool and a run id")
 	}
 	sum, canonical, err := ArgsDigest(r.Args)
 	if err != nil {
-		return a, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
+		return Approval{}, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
 	}
-	old, asked, err := g.overtaken(ctx, r, sum)
+	before, err := g.earlier(ctx, &r, sum)
 	if err != nil {
-		return a, err
+		return Approval{}, err
 	}
-	d := r.decision(canonical)
-	snap, err := g.collect(ctx, r.Session, d)
+	snap, err := g.collect(ctx, r.Session, r.decision(canonical))
 	if err != nil {
-		return a, fmt.Errorf("safety: %w", err)
+		return Approval{}, fmt.Errorf("safety: %w", err)
 	}
-	if old.State == StateBlocked && r.sameTurn(old) {
-		if err := r.readAgain(old, snap.Entities); err != nil {
-			return a, err
-		}
+	if err := r.readAgain(before.replaced, snap.Entities); err != nil {
+		return Approval{}, err
 	}
-	required := g.policy.required(snap.Entities, r.DecisionNode)
-	q := inquiry{session: r.Session, record: snap, recorded: true}
-	q.acts(r.Tool, d)
 	now, err := g.now()
 	if err != nil {
-		return a, err
+		return Approval{}, err
 	}
 	now = stored(now)
 	requester, authenticated := g.requester(ctx, r.Session)
-	a = Approval{
+	required := g.policy.required(snap.Entities, r.DecisionNode)
+	a := Approval{
 		ID: randomID(), Session: r.Session,
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
-		ArgsDigest: sum, Args: canonical, Declaration: r.Declaration,
-		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen), Surroundings: r.Surroundings.clone(), Needs: q.needs(ctx, g.policy, required),
+		ArgsDigest: sum, Args: canonical, Declaration: r.Declaration, Surroundings: r.Surroundings.clone(),
+		Entities: required, Fingerprint: Fingerprint(required), NotChosen: ownNotChosen(snap.NotChosen),
 		PolicyVersion: g.policy.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: requester, RequesterAuthenticated: authenticated, Approvers: max(g.approvers(r.Tool, authenticated), r.Approvers),
 		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
-		State: StatePending, UpdatedAt: now, Chain: asked,
+		State: StatePending, UpdatedAt: now, Replaces: before.replaced.ID, Chain: before.asked,
 	}
-	if old.ID != "" {
-		a.Replaces, a.Difference = old.ID, difference(old, a, r.Redact)
+	if a.Replaces != "" {
+		a.Difference = difference(before.replaced, a, r.Redact)
 	}
-	for _, e := range required {
-		q.require(e, entity.Canonical{}, false)
-	}
-	q.started = now
-	if err := g.besides(ctx, &q, a.ID); err != nil {
-		return a, fmt.Errorf("safety: %w", err)
-	}
-	costs, notChecked := q.costs(g.policy), q.notRead(g.policy)
-	total, each := q.total(ctx, g.policy)
-	q.approvalID, q.requester, q.authenticated = a.ID, requester, authenticated
-	q.blame(problems(snap.Receipt, snap.Gaps)...)
-	q.blame(q.acting(g.policy)...)
+	q := check{policy: g.policy, approval: a, started: now, record: snap, recorded: true, others: before.all}
+	q.prepare()
+	a.Needs = q.needs(ctx, required)
+	q.approval = a
 	known := g.known(ctx, q)
-	checked, refusal := g.beforeAsking(ctx, r, q, known)
-	if refusal != nil {
-		return a, refusal
+	checked := g.beforeAsking(ctx, &r, q, known)
+	if checked != nil && checked.hopeless() && g.policy.Mode != config.ModeObserve {
+		return Approval{}, r.unasked(*checked)
 	}
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
-	case errors.Is(err, ErrConflict) && old.ID != "":
+	case errors.Is(err, ErrConflict) && a.Replaces != "":
 		// Another call was faster. The refusal is about its request.
-		last := old
-		if calls, _ := g.calls(ctx, &r, sum); len(calls) > 0 {
-			last = r.last(calls)
+		last := a.Replaces
+		if faster, _ := g.earlier(ctx, &r, sum); faster.last.ID != "" {
+			last = faster.last.ID
 		}
-		return a, r.refuse(CodeAsked, last.ID, err, "A person is being asked for this very call of %s already.", r.Tool)
+		return Approval{}, r.refuse(CodeAsked, last, err, "A person is being asked for this very call of %s already.", r.Tool)
 	case err != nil:
-		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
+		return Approval{}, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
-	a.Total, a.Each, a.Money = total, each, q.money(r.Redact)
-	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked = costs, notChecked, known.fails(), known.never(), checked
-	if !r.Chained {
-		return a, nil
-	}
-	if a.Same, err = g.supersede(ctx, &r, a); err != nil {
-		return a, fmt.Errorf("safety: ending the earlier requests for this call of %s: %w", r.Tool, err)
+	a.Total, a.Each = q.total(ctx)
+	a.Money = q.money(r.Redact)
+	a.Costs, a.NotChecked, a.Fails, a.Hopeless, a.Checked = q.costs(), q.notRead(), known.fails(), known.never(), checked
+	if r.Chained {
+		if a.Same, err = g.supersede(ctx, a); err != nil {
+			return Approval{}, fmt.Errorf("safety: ending the earlier requests for this call of %s: %w", r.Tool, err)
+		}
 	}
 	return a, nil
 }
@@ -192,4 +178,144 @@ func (g *Guard) Attach(ctx context.Context, approvalID, confirmationID string) (
 		return fmt.Errorf("safety: attaching confirmation %q: %w", confirmationID, err)
 	}
 	return nil
+}
+
+// askDeadline bounds how long sources may take before a person is asked.
+const askDeadline = 3 * time.Second
+
+// known returns what the record alone says of a request. A source is asked for nothing that this refuses: its answer
+// would tell whoever made up a name whether there is such a thing. The report is never [Safe].
+func (g *Guard) known(ctx context.Context, q check) Report {
+	q.recordOnly = true
+	return g.inspect(ctx, ctx, q)
+}
+
+// beforeAsking makes the check of a request before anybody is asked; nil if none is made. A request that no answer can
+// make good wastes the time of a person. It replaces none of the later checks. known is what the record says of the request.
+func (g *Guard) beforeAsking(ctx context.Context, r *Request, q check, known Report) *Report {
+	switch {
+	case !*g.policy.CheckBeforeAsking || !r.Chained && (r.Tool != InputTool || len(known.failures) == 0):
+		return nil
+	case len(known.failures) > 0:
+		return &known
+	}
+	bound, cancel := context.WithTimeout(ctx, askDeadline)
+	defer cancel()
+	report := g.inspect(bound, ctx, q)
+	return &report
+}
+
+// hopeless reports whether no answer can make a request good that is checked now.
+func (r Report) hopeless() bool {
+	passing := slices.ContainsFunc(r.failures, Failure.passes)
+	return r.Verdict() == Drift || slices.ContainsFunc(r.failures, func(f Failure) bool {
+		// A sum over what no source said says no more than that.
+		return !f.passes() && !(passing && f.Reason == ReasonPolicy)
+	})
+}
+
+// unasked refuses a request before anybody is asked.
+func (r *Request) unasked(report Report) *Refusal {
+	report.approvalID = ""
+	code, next := CodeCheckFailed, "Nobody was asked, and nothing was carried out: as it is, nobody could approve this call. Do what the failures say: look up what is missing, and then make the same call again; a person is asked then. Or choose another."
+	if report.Verdict() == Drift {
+		code, next = CodeDrift, "Nobody was asked, and nothing was carried out. You have read the present values with this. If the plan is still right with them, make the same call again, and a person is asked."
+		var ways []string
+		told, _ := report.Told()
+		for _, a := range told {
+			if way := a.EntityType + " with " + a.LookUp; a.LookUp != "" && !slices.Contains(ways, way) {
+				ways = append(ways, way)
+			}
+		}
+		if len(ways) > 0 {
+			next += " If it is not, look up " + firstOf(ways, len(ways)) + ", and then ask again; or choose another."
+		} else {
+			next += " If it is not, choose another."
+		}
+	}
+	var why []string
+	for _, f := range report.Public() {
+		if code != CodeDrift || f.Effect != effectFail { // a look-up heals no failure
+			why = append(why, f.Text)
+		}
+	}
+	refusal := refuse(code, Execution{Tool: r.Tool}, report, nil, "Nobody was asked about %s: %s.", r.Tool, joined(why))
+	refusal.Unasked, refusal.Next = true, next
+	return refusal
+}
+
+// never says why no later check can pass, "" where one can.
+func (r Report) never() string {
+	var said []string
+	for _, f := range r.Findings() {
+		if f.Hopeless {
+			said = append(said, f.Text)
+		}
+	}
+	return oneLine(firstOf(said, len(said)))
+}
+
+// fails returns what is known to fail, but for what a hint says in sentences of its own.
+func (r Report) fails() (why []string) {
+	for _, f := range r.failures {
+		switch f.Reason {
+		case ReasonActionNotRead, ReasonNotRead, ReasonArgumentDiffers:
+			why = append(why, strings.TrimPrefix(f.name()+": ", " : ")+f.Detail)
+		}
+	}
+	return why
+}
+
+// notYet names what the check before asking could not look at: "stock of Drug Ibuprofen (source is down)".
+func (a Approval) notYet() (items []string) {
+	if a.Checked == nil {
+		return nil
+	}
+	for _, e := range a.Checked.results {
+		failures := append(slices.Clone(e.Skipped), a.Checked.failures...)
+		i := slices.IndexFunc(failures, func(f Failure) bool { return f.passes() && f.EntityType == e.Type && f.Entity == e.Value })
+		if i < 0 {
+			continue
+		}
+		what := word(e.Type) + " " + word(e.Value)
+		if names := slices.Sorted(maps.Keys(e.Seen)); len(names) > 0 && names[0] != Exists {
+			what = firstOf(names, len(names)) + " of " + what
+		}
+		items = append(items, what+" ("+causes[failures[i].Reason].waits+")")
+	}
+	return items
+}
+
+// notYetHint says it.
+func (a Approval) notYetHint() string {
+	items := a.notYet()
+	return listed(hintNotYet+" ", items, len(items), maxNotYetHint)
+}
+
+// shownCheck returns the check before asking as [Approval.Shown] has it; nil if none was made.
+func (a Approval) shownCheck() map[string]any {
+	if a.Checked == nil {
+		return nil
+	}
+	notYet := []any{}
+	for _, item := range a.notYet() {
+		notYet = append(notYet, item)
+	}
+	return map[string]any{"verdict": a.Checked.Verdict().String(), "at": stamp(a.Checked.checked), "not_yet": notYet}
+}
+
+// shownNow returns the present values of the attributes of e that a person is shown as they were read.
+func (a Approval) shownNow(e entity.Canonical) map[string]any {
+	if a.Checked == nil {
+		return nil
+	}
+	out := make(map[string]any)
+	for _, r := range a.Checked.results {
+		for name := range e.Attributes {
+			if now := r.Now[name]; r.Type == e.Type && r.Value == e.Value && !now.IsZero() {
+				out[name] = show(name, now)
+			}
+		}
+	}
+	return out
 }

@@ -55,7 +55,7 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 		"nothing has changed": {thing: strava, calls: 1},
 		"an invented thing": {
 			thing: claimed, code: safety.CodeCheckFailed,
-			says: []string{"Nobody was asked about provision_campaign: Product Strava Sponsored Routes: nothing on record shows it", "look up what is missing"},
+			says: []string{"Nobody was asked about provision_campaign: Product Strava Sponsored Routes: not seen", "look up what is missing"},
 		},
 		"a thing that the model has not read": {
 			thing: notRead, change: func(b *bench) { b.record.snap.Asked = true }, code: safety.CodeCheckFailed, says: []string{"had not read it"},
@@ -118,7 +118,7 @@ func TestManyReasonsBeforeAsking(t *testing.T) {
 		unseen = append(unseen, sighted("Product", name, entity.Entity{Attributes: values{"price": usd("$1")}, Source: entity.SourceAction, TechNode: "node-1"}))
 	}
 	_, refusal := newBench(t, asking, unseen...).tryAsk()
-	if refusal == nil || !strings.Contains(refusal.Message, "Product e: nothing on record shows it") || !strings.Contains(refusal.Message, "; and 2 more") {
+	if refusal == nil || !strings.Contains(refusal.Message, "Product e: not seen") || !strings.Contains(refusal.Message, "; and 2 more") {
 		t.Errorf("%+v", refusal)
 	}
 }

@@ -60,10 +60,10 @@ func shown(e entity.Canonical) bool {
 
 // nothingRead returns the failure of a check of which no reading was shown to the model that asked, where the
 // call names no thing. Each thing that a call names has to be read by itself.
-func (q *inquiry) nothingRead(b rulebook) []Failure {
+func (q *check) nothingRead() []Failure {
 	proves := func(s entity.Entity) bool { return s.Read || !q.record.Asked && s.Source.Proves() }
 	for _, t := range q.targets {
-		if t.action || b.Types[t.entity.Type].Unseen == config.UnseenAllow || slices.ContainsFunc(t.entity.Seen, proves) {
+		if t.action || q.policy.Types[t.entity.Type].Unseen == config.UnseenAllow || slices.ContainsFunc(t.entity.Seen, proves) {
 			return nil
 		}
 	}
@@ -126,11 +126,11 @@ type basis struct {
 
 // basis finds the values of an entity that were read, and the attributes that should have been read
 // and were not.
-func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
+func (q *check) basis(ctx context.Context, t target) basis {
 	var out basis
 	e := t.entity
 	out.acted = t.action || !slices.ContainsFunc(q.targets, func(t target) bool { return t.action })
-	seen, allowed := shown(e), b.Types[e.Type].Unseen == config.UnseenAllow
+	seen, allowed := shown(e), q.policy.Types[e.Type].Unseen == config.UnseenAllow
 	given := func(s entity.Entity) bool { return s.Source == entity.SourceGiven }
 	lack := func(name, format string, args ...any) {
 		if slices.ContainsFunc(e.Seen, given) {
@@ -146,10 +146,10 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	if !seen && (t.action || !slices.ContainsFunc(e.Seen, given)) {
 		lack(Exists, "nothing on record shows it: %s%s", q.expected(e, Exists), q.otherSpelling(e))
 	}
-	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
+	names := slices.AppendSeq(q.policy.conditioned(e.Type), maps.Keys(e.Attributes))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		a := attribute{name: name, rule: b.rule(e.Type, name), enough: q.enough(b, e, name)}
+		a := attribute{name: name, rule: q.policy.rule(e.Type, name), enough: q.enough(e, name)}
 		values, read := readings(e, name)
 		was, known := e.Attributes[name]
 		a.values = values
@@ -181,7 +181,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			out.failures, out.broken = append(out.failures, failOf(e, ReasonExtractionFailed, "%s could not be read: %s; look it up again, then ask again", name, why)), true
 			continue
 		}
-		if a.demand = q.demand(ctx, b, e, a); a.demand.phrase != "" {
+		if a.demand = q.demand(ctx, e, a); a.demand.phrase != "" {
 			if out.conditions == nil {
 				out.conditions = make(map[string]string)
 			}
@@ -199,7 +199,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 
 // otherwise returns a failure for each value in the arguments of the action that differs from
 // the latest reading; with a condition, for each value that does not meet it.
-func (q *inquiry) otherwise(e entity.Canonical, a attribute) (failures []Failure) {
+func (q *check) otherwise(e entity.Canonical, a attribute) (failures []Failure) {
 	for _, v := range q.said(e, a.name) {
 		switch was := a.values[0]; {
 		case !unlike(was, v) && a.covers(was, v):
@@ -213,9 +213,9 @@ func (q *inquiry) otherwise(e entity.Canonical, a attribute) (failures []Failure
 }
 
 // said returns the values that the arguments of the action give an attribute.
-func (q *inquiry) said(e entity.Canonical, name string) (values []entity.Value) {
+func (q *check) said(e entity.Canonical, name string) (values []entity.Value) {
 	for _, s := range e.Seen {
-		if v := s.Attributes[name]; saidBy(s, q.decision.Node) && !v.IsZero() && !slices.Contains(values, v) {
+		if v := s.Attributes[name]; saidBy(s, q.approval.DecisionNode) && !v.IsZero() && !slices.Contains(values, v) {
 			values = append(values, v)
 		}
 	}
@@ -224,7 +224,7 @@ func (q *inquiry) said(e entity.Canonical, name string) (values []entity.Value) 
 
 // expected names the rule that would have shown an attribute. For [Exists], any attribute of the
 // type will do.
-func (q *inquiry) expected(e entity.Canonical, name string) string {
+func (q *check) expected(e entity.Canonical, name string) string {
 	var ways []string
 	for _, x := range q.record.Expected {
 		way := fmt.Sprintf("rule %q in the results of %q", x.Rule, x.Tool)
@@ -251,7 +251,7 @@ func folded(c entity.Canonical) string {
 }
 
 // lookUp names the tools whose results show an attribute. For [Exists], any attribute of the type will do.
-func (q *inquiry) lookUp(typ, name string) string {
+func (q *check) lookUp(typ, name string) string {
 	var tools []string
 	for _, x := range q.record.Expected {
 		if x.Type == typ && (name == Exists || x.Attribute == name) && x.Tool != "" && !slices.Contains(tools, x.Tool) {
@@ -262,7 +262,7 @@ func (q *inquiry) lookUp(typ, name string) string {
 }
 
 // otherSpelling names what was read and differs from e in its spelling alone, or has a redacted name.
-func (q *inquiry) otherSpelling(e entity.Canonical) string {
+func (q *check) otherSpelling(e entity.Canonical) string {
 	for _, other := range q.record.Entities {
 		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
 			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)

@@ -292,7 +292,7 @@ func TestWaived(t *testing.T) {
 	if diff := cmp.Diff(want, r.Entities()[0].Waived); diff != "" {
 		t.Errorf("waived (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(r.Summary(), "  Waived           : nothing_seen: Product: x: "+detail) {
+	if !strings.Contains(r.Summary(), "  Waived           : nothing_seen: Product x: not seen ("+detail) {
 		t.Errorf("not in the summary:\n%s", r.Summary())
 	}
 	if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"waived":[{"entity_type":"Product","entity":"x","reason":"nothing_seen","detail":"`+detail) {

@@ -6,6 +6,7 @@ package safety_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -397,8 +398,7 @@ func reasons(r safety.Report) []string {
 	return out
 }
 
-// changes says what a check found: the reasons of its failures and what its summary has of its alerts
-// and warnings, and "safe" if nothing denies.
+// changes says what a check found: the reasons of its failures, and its alerts and warnings, and "safe" if nothing denies.
 func changes(r safety.Report) string {
 	list, want := reasons(r), safety.Safe
 	if len(list) > 0 {
@@ -407,11 +407,18 @@ func changes(r safety.Report) string {
 	if len(r.Alerts()) > 0 {
 		want = safety.Drift
 	}
-	for line := range strings.Lines(r.Summary()) {
-		if change, rest, ok := strings.Cut(line, " (severity="); ok {
-			_, effect, _ := strings.Cut(strings.TrimSpace(rest), ")")
-			list = append(list, strings.TrimSpace(change)+effect)
+	for _, a := range append(r.Alerts(), r.Warnings()...) {
+		said := fmt.Sprintf("[%s] %s: %s: %s -> %s", a.Drift, a.EntityType, a.Entity, a.Before, a.After)
+		if a.Condition != "" {
+			said += ", " + a.Condition + " needed"
 		}
+		if a.ChangePercent != nil {
+			said += fmt.Sprintf(" (%+g%%)", *a.ChangePercent)
+		}
+		if a.Effect == config.EffectWarn {
+			said += " (warning)"
+		}
+		list = append(list, said)
 	}
 	if len(list) == 0 || r.Verdict() != want {
 		list = append(list, r.Verdict().String())

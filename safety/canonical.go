@@ -4,7 +4,6 @@
 package safety
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,11 +11,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 // Limits of what can be approved. They also end a structure that contains itself.
@@ -61,10 +63,10 @@ func FreezeArgs(args map[string]any) (map[string]any, error) {
 	if _, _, err := ArgsDigest(args); err != nil {
 		return nil, err
 	}
-	frozen := make(map[string]any, len(args))
-	for k, v := range args {
-		frozen[k] = deepCopy(v)
+	if args == nil {
+		return map[string]any{}, nil
 	}
+	frozen, _ := deepCopy(args).(map[string]any)
 	return frozen, nil
 }
 
@@ -77,22 +79,22 @@ func deepCopy(v any) any {
 		}
 		return out
 	case []any:
-		out := slices.Clone(v)
-		for i := range out {
-			out[i] = deepCopy(out[i])
-		}
-		return out
+		return copyEach(v)
 	case []map[string]any:
-		out := slices.Clone(v)
-		for i := range out {
-			out[i], _ = deepCopy(out[i]).(map[string]any)
-		}
-		return out
+		return copyEach(v)
 	case []string:
 		return slices.Clone(v)
 	default:
 		return v
 	}
+}
+
+func copyEach[E any](list []E) []E {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i], _ = deepCopy(out[i]).(E)
+	}
+	return out
 }
 
 // place is where a value stands in the arguments: under a name or an index in another.
@@ -138,26 +140,10 @@ func appendCanonical(b []byte, v any, at *place, depth int) ([]byte, error) {
 		return appendFloat(b, v, at)
 	case json.Number:
 		return appendNumber(b, v, at)
-	case int:
-		return appendInt(b, int64(v), at)
-	case int8:
-		return appendInt(b, int64(v), at)
-	case int16:
-		return appendInt(b, int64(v), at)
-	case int32:
-		return appendInt(b, int64(v), at)
-	case int64:
-		return appendInt(b, v, at)
-	case uint:
-		return appendUint(b, uint64(v), at)
-	case uint8:
-		return appendUint(b, uint64(v), at)
-	case uint16:
-		return appendUint(b, uint64(v), at)
-	case uint32:
-		return appendUint(b, uint64(v), at)
-	case uint64:
-		return appendUint(b, v, at)
+	case int, int8, int16, int32, int64:
+		return appendInt(b, reflect.ValueOf(v).Int(), at)
+	case uint, uint8, uint16, uint32, uint64:
+		return appendInt(b, reflect.ValueOf(v).Uint(), at)
 	case map[string]any:
 		return appendObject(b, v, at, depth)
 	case []any:
@@ -226,42 +212,25 @@ func appendString(b []byte, s string, at *place) ([]byte, error) {
 	const hexDigits = "0123456789abcdef"
 	b = append(b, '"')
 	for i := range len(s) {
-		switch c := s[i]; c {
-		case '"', '\\':
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
 			b = append(b, '\\', c)
-		case '\b':
-			b = append(b, '\\', 'b')
-		case '\t':
-			b = append(b, '\\', 't')
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\f':
-			b = append(b, '\\', 'f')
-		case '\r':
-			b = append(b, '\\', 'r')
+		case c >= 0x20:
+			b = append(b, c)
+		case strings.IndexByte("\b\t\n\f\r", c) >= 0:
+			b = append(b, '\\', "btnfr"[strings.IndexByte("\b\t\n\f\r", c)])
 		default:
-			if c < 0x20 {
-				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
-			} else {
-				b = append(b, c)
-			}
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 		}
 	}
 	return append(b, '"'), nil
 }
 
-func appendInt(b []byte, n int64, at *place) ([]byte, error) {
-	if n > maxExactInt || n < -maxExactInt {
+func appendInt[T int64 | uint64](b []byte, n T, at *place) ([]byte, error) {
+	if math.Abs(float64(n)) > maxExactInt {
 		return nil, argsError(at, "integer %d is too large to be exact in JSON; pass it as text", n)
 	}
-	return strconv.AppendInt(b, n, 10), nil
-}
-
-func appendUint(b []byte, n uint64, at *place) ([]byte, error) {
-	if n > maxExactInt {
-		return nil, argsError(at, "integer %d is too large to be exact in JSON; pass it as text", n)
-	}
-	return strconv.AppendUint(b, n, 10), nil
+	return strconv.AppendInt(b, int64(n), 10), nil
 }
 
 // appendFloat writes a number as ECMAScript does: the shortest digits that give the
@@ -302,35 +271,10 @@ func appendNumber(b []byte, n json.Number, at *place) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if splitDecimal(text) != splitDecimal(string(out[len(b):])) {
+	was, err := entity.ParseNumber(text)
+	is, _ := entity.ParseNumber(string(out[len(b):]))
+	if err != nil || was != is {
 		return nil, argsError(at, "number %s is not exact in JSON; pass it as text", text)
 	}
 	return out, nil
-}
-
-// decimal is a JSON number in normal form: digits without zeros at either end,
-// times ten to the exponent. Zero has no digits.
-type decimal struct {
-	negative bool
-	digits   string
-	exponent string
-}
-
-// splitDecimal normalises a valid JSON number without computing with it: an
-// exponent may be too long to compute with.
-func splitDecimal(s string) decimal {
-	mantissa, exp, _ := strings.Cut(strings.ToLower(s), "e")
-	mantissa, negative := strings.CutPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits := strings.TrimRight(whole+fraction, "0")
-	trailing := len(whole+fraction) - len(digits)
-	digits = strings.TrimLeft(digits, "0")
-	if digits == "" {
-		return decimal{}
-	}
-	e, err := strconv.Atoi(cmp.Or(exp, "0"))
-	if err != nil {
-		return decimal{negative, digits, exp} // equal to no float64 in shortest form
-	}
-	return decimal{negative, digits, strconv.Itoa(e + trailing - len(fraction))}
 }

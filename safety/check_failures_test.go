@@ -238,7 +238,7 @@ func TestEveryReasonIsTested(t *testing.T) {
 func constants(t *testing.T, prefix string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, file := range []string{"alert.go", "answer.go"} {
+	for _, file := range []string{"finding.go", "answer.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -271,7 +271,7 @@ func TestEveryEntityIsRecorded(t *testing.T) {
 	}
 	var got []string
 	for _, e := range r.Entities() {
-		got = append(got, e.Value+" "+e.Outcome.String())
+		got = append(got, e.Value+" "+e.Outcome)
 	}
 	if want := []string{"Yahoo Homepage Takeover unchanged", "Lost failed", "Strava Sponsored Routes changed", "M failed"}; !slices.Equal(got, want) {
 		t.Errorf("entities %q, want %q", got, want)
@@ -410,7 +410,7 @@ func TestTold(t *testing.T) {
 		"our own, in full": {safety.ReasonIncompleteRecord, strings.Repeat("x", 400), strings.Repeat("x", 400)},
 	} {
 		f := safety.Failure{EntityType: "Product", Entity: "Strava", Reason: tt.reason, Detail: tt.detail}
-		got := f.Told()
+		got := safety.Public(f)
 		if got.Detail != tt.want || got.EntityType != f.EntityType || got.Entity != f.Entity || got.Reason != f.Reason {
 			t.Errorf("%s: %+v, want the detail %q", name, got, tt.want)
 		}

@@ -14,8 +14,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// examined is everything the check of one entity gave.
-type examined struct {
+// entityCheck is everything the check of one entity gave.
+type entityCheck struct {
+	target   target
 	result   EntityResult
 	alerts   []Alert
 	failures []Failure
@@ -23,11 +24,13 @@ type examined struct {
 	read bool
 }
 
-func (x *examined) fail(f Failure) { x.failures = append(x.failures, f) }
+func (x *entityCheck) fail(reason, format string, args ...any) {
+	x.failures = append(x.failures, failOf(x.target.entity, reason, format, args...))
+}
 
 // settle derives the outcome. It is called once, after everything was added. A failure of an
 // optional entity does not fail the check.
-func (x *examined) settle(optional bool) {
+func (x *entityCheck) settle(optional bool) {
 	if optional {
 		x.result.Skipped, x.failures = x.failures, nil
 	}
@@ -45,25 +48,25 @@ func (x *examined) settle(optional bool) {
 	}
 }
 
-// accept records an answer and compares it with the basis of the entity. now is the time at which
-// the answer arrived, started the time at which the check began.
-func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, started, now time.Time) {
+// accept records an answer and compares it with the basis of the entity. now is the time at which the answer arrived.
+func (x *entityCheck) accept(q *check, rests basis, s State, now time.Time) {
+	age := q.policy.maxAge(x.target.entity.Type)
 	x.result.AsOf, x.result.Version = writable(s.AsOf), s.Version
 	x.result.Now = maps.Clone(s.Attributes)
 	switch {
 	case len(s.Attributes) == 0:
-		x.fail(failOf(e, ReasonEmptyAnswer, "the checker gave no attributes"))
+		x.fail(ReasonEmptyAnswer, "the checker gave no attributes")
 	case s.AsOf.IsZero():
-		x.fail(failOf(e, ReasonNoAsOf, "the checker did not say when its answer was true"))
-	case s.AsOf.Before(started.Add(-b.maxAge(e.Type))):
-		x.fail(failOf(e, ReasonStaleAnswer, "the answer is of %s, more than %v before the check began at %s",
-			stamp(s.AsOf), b.maxAge(e.Type), stamp(started)))
+		x.fail(ReasonNoAsOf, "the checker did not say when its answer was true")
+	case s.AsOf.Before(q.started.Add(-age)):
+		x.fail(ReasonStaleAnswer, "the answer is of %s, more than %v before the check began at %s",
+			stamp(s.AsOf), age, stamp(q.started))
 	case s.AsOf.After(now.Add(clockSkew)):
-		x.fail(failOf(e, ReasonFutureAnswer, "the answer is of %s, more than %v after it arrived at %s",
-			stamp(s.AsOf), clockSkew, stamp(now)))
+		x.fail(ReasonFutureAnswer, "the answer is of %s, more than %v after it arrived at %s",
+			stamp(s.AsOf), clockSkew, stamp(now))
 	default:
 		x.read = true
-		x.compare(b, e, rests, s)
+		x.compare(q.policy, rests, s)
 	}
 }
 
@@ -84,7 +87,8 @@ func lookedFor(where string) string {
 // compare holds every attribute that was read against the answer, and in any case whether the thing is there and to
 // be had. If not, that is an alert even if it was read so, for a thing that the action names, and for all if it names
 // none: what was not to be had when it was read, and still is not, has not changed.
-func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State) {
+func (x *entityCheck) compare(b rulebook, rests basis, s State) {
+	e := x.target.entity
 	answer, compared := x.result.Now, 0
 	gone := isFalse(Exists, answer[Exists])
 	for _, a := range rests.attributes {
@@ -94,9 +98,10 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 		}
 		switch {
 		case !now.IsZero():
-			compared += x.compareOne(e, a, now, rests.acted)
+			compared += x.compareOne(a, now, rests.acted)
 		case !a.rule.Optional && !gone: // what does not exist has no attributes
-			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s", a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")).about(a.name))
+			x.failures = append(x.failures, failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s",
+				a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")).about(a.name))
 		}
 	}
 	for _, name := range [...]string{availability, Exists} {
@@ -105,7 +110,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 			continue
 		}
 		if _, isBool := now.AsBool(); !isBool {
-			x.fail(failOf(e, ReasonTypeMismatch, "%s is a %s where a boolean is expected", name, now.Kind()))
+			x.fail(ReasonTypeMismatch, "%s is a %s where a boolean is expected", name, now.Kind())
 			continue
 		}
 		compared++
@@ -114,23 +119,23 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State)
 			if name == Exists && shown(e) {
 				before = "true"
 			}
-			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, before, show(name, now), now, nil, "")
+			x.alert(attribute{name: name, rule: b.rule(e.Type, name)}, before, show(name, now), now, nil, "")
 		}
 	}
 	for _, name := range e.Absent { // of an answer without it nobody knows whether it could have it
 		if now := answer[name]; !now.IsZero() && !isFalse(name, now) {
-			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, notThere, show(name, now), now, nil, "")
+			x.alert(attribute{name: name, rule: b.rule(e.Type, name)}, notThere, show(name, now), now, nil, "")
 		}
 	}
 	if compared == 0 && (len(rests.attributes) > 0 || len(rests.failures) == 0) {
-		x.fail(failOf(e, ReasonNothingCompared, "no attribute could be compared"))
+		x.fail(ReasonNothingCompared, "no attribute could be compared")
 	}
 }
 
 // compareOne compares every value of the basis of an attribute with its present value. It returns 1
 // if all could be compared. Values that do not hold give one alert, about the latest of them. acted says that the action
 // is about the thing.
-func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value, acted bool) (compared int) {
+func (x *entityCheck) compareOne(a attribute, now entity.Value, acted bool) (compared int) {
 	odd := slices.IndexFunc(a.values, func(v entity.Value) bool { return a.unlike(v, now) })
 	moved := slices.IndexFunc(a.values, func(v entity.Value) bool { return !unlike(v, now) && !a.covers(v, now) })
 	if odd >= 0 {
@@ -138,8 +143,8 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value,
 		if seen.Kind() == now.Kind() && (seen.Currency() == "" || now.Currency() == "") {
 			remedy = "; give the one without a currency its currency, where it is read"
 		}
-		x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s%s",
-			a.name, kindOf(seen), kindOf(now), remedy, a.doubt(odd, "; ")))
+		x.fail(ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s%s",
+			a.name, kindOf(seen), kindOf(now), remedy, a.doubt(odd, "; "))
 	}
 	if moved < 0 && acted && isFalse(a.name, now) {
 		moved = max(odd, 0)
@@ -147,7 +152,7 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value,
 	if moved >= 0 {
 		seen := a.values[moved]
 		before, after := showMove(a.name, seen, now)
-		x.alert(e, a, before, after, now, changePercent(seen, now), a.doubt(moved, " "))
+		x.alert(a, before, after, now, changePercent(seen, now), a.doubt(moved, " "))
 	}
 	if odd >= 0 {
 		return 0
@@ -155,7 +160,8 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value,
 	return 1
 }
 
-func (x *examined) alert(e entity.Canonical, a attribute, before, after string, now entity.Value, percent *float64, doubt string) {
+func (x *entityCheck) alert(a attribute, before, after string, now entity.Value, percent *float64, doubt string) {
+	e := x.target.entity
 	recommendation := recommend(a.name, now, e.Type, e.Value, before, after)
 	if a.demand.phrase != "" && !isFalse(a.name, now) {
 		recommendation = recommendMeeting(a.name, e.Type, e.Value, after, a.demand.phrase)

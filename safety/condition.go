@@ -4,9 +4,12 @@
 package safety
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -186,4 +189,204 @@ func (b bound) phrase(name string) string {
 		values = append(values, show(name, v))
 	}
 	return b.operator.phrase(values...)
+}
+
+// Need is a condition on one attribute of one entity as it was when approval was asked for.
+type Need struct {
+	// Condition says it in words, with the values that it came to: "at least 8".
+	Condition string `json:"condition"`
+	// Problem says why the condition will fail a check: it cannot be evaluated, or the value that
+	// was read does not meet it. It is "" otherwise.
+	Problem string `json:"problem,omitempty"`
+}
+
+// demand is a condition as it applies to one attribute of one entity.
+type demand struct {
+	// phrase says it in words; it is "" for an attribute without a condition.
+	phrase string
+	bounds []bound
+	// failures say that it cannot be evaluated, or which reading did not meet it.
+	failures []Failure
+}
+
+// met reports whether a value meets all that the demand could find out.
+func (d demand) met(v entity.Value) bool {
+	return !slices.ContainsFunc(d.bounds, func(b bound) bool { return !b.met(v) })
+}
+
+// conditioned returns the attributes of a type that have a condition, in order.
+func (b rulebook) conditioned(typ string) []string {
+	rules := b.rules[typ]
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(rules)), func(name string) bool {
+		return rules[name].condition.operator == ""
+	})
+}
+
+// inAll stands behind a condition that the action sets several times, and whose values add up.
+const inAll = " in all"
+
+// demand finds out what the condition of an attribute comes to, and holds every value of a
+// against it, the latest first.
+func (q *check) demand(ctx context.Context, e entity.Canonical, a attribute) (d demand) {
+	c := a.rule.condition
+	if c.operator == "" {
+		return d
+	}
+	sets, err := q.values(ctx, e, c)
+	var phrases []string
+	known := make(map[string]bool)
+	for _, values := range sets {
+		var said string
+		if len(a.values) == 0 {
+			said = c.operator.phrase(texts(values)...)
+		} else if bound, badly := c.operator.bind(values, a.values[0]); badly == nil {
+			d.bounds, said = append(d.bounds, bound), bound.phrase(a.name)
+		} else {
+			said, err = c.operator.phrase(texts(values)...), errors.Join(err, badly)
+		}
+		if !known[said] {
+			known[said], phrases = true, append(phrases, said)
+		}
+	}
+	if c.operator == atLeast && len(d.bounds) > 1 {
+		if all, badly := added(d.bounds); badly == nil {
+			d.bounds, phrases = []bound{all}, []string{all.phrase(a.name) + inAll}
+		} else {
+			err = errors.Join(err, badly)
+		}
+	}
+	if d.phrase = oneLine(strings.Join(phrases, " and ")); len(phrases) == 0 {
+		d.phrase = oneLine(c.operator.phrase(c.text))
+	}
+	if err != nil {
+		d.failures = append(d.failures, failOf(e, ReasonPolicy, "%s has to be %s, which cannot be evaluated: %v", a.name, d.phrase, err))
+	}
+	for _, v := range a.values {
+		if !d.met(v) {
+			f := failOf(e, ReasonConditionUnmet,
+				"%s is %s on record, and has to be %s: plan with one that meets that, or read it again, then ask again", a.name, show(a.name, v), d.phrase).about(a.name)
+			f.Read, f.Need = show(a.name, v), d.phrase
+			d.failures = append(d.failures, f)
+		}
+	}
+	return d
+}
+
+// added returns what needs come to together.
+func added(needs []bound) (bound, error) {
+	var s sum
+	for _, n := range needs {
+		if err := s.add(n.values[0], big.NewRat(1, 1)); err != nil {
+			return bound{}, fmt.Errorf("the action names it %d times, and what it needs cannot be added up, for one need is %w: have the call name it once, in one spelling", len(needs), err)
+		}
+	}
+	all, err := s.value()
+	return bound{atLeast, []entity.Value{all}}, err
+}
+
+func texts(values []any) (out []string) {
+	for _, v := range values {
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
+}
+
+// values returns the values of a condition, one list for each place that gives some.
+func (q *check) values(ctx context.Context, e entity.Canonical, c condition) ([][]any, error) {
+	if c.path == nil {
+		return [][]any{c.values}, nil
+	}
+	if len(q.approval.Args) == 0 {
+		return nil, fmt.Errorf("there is no request, and so no arguments that %s could be read from; it can be checked when a tool asks for approval", c.text)
+	}
+	starts := slices.Clone(q.record.Places[e.Key])
+	switch {
+	case !q.recorded:
+		return nil, errors.New("the record could not be read, which says where the action names the entity")
+	case len(starts) == 0 && ofAction(e, q.approval.DecisionNode):
+		return nil, errors.New("the record does not say where the action names the entity")
+	case len(starts) == 0:
+		starts = []string{"$"}
+	case c.operator == atLeast: // a source may ignore case; a line with two spellings needs it twice
+		for _, other := range q.record.Entities {
+			if other.Key != e.Key && folded(other) == folded(e) {
+				starts = append(starts, q.record.Places[other.Key]...)
+			}
+		}
+	}
+	// Paths come from the configuration; the arguments that they walk through may be large.
+	return bounded(ctx, q.policy.CheckTimeout, func(context.Context) (sets [][]any, err error) {
+		document, err := q.arguments()
+		if err != nil {
+			return nil, fmt.Errorf("the arguments cannot be read: %w", err)
+		}
+		for _, start := range starts {
+			values, err := selected(document, start, c)
+			if err != nil {
+				return nil, fmt.Errorf("%s from %s in the arguments: %w; have the call say it there, or change the path in guard.types.%s.drift", c.text, start, err, e.Type)
+			}
+			sets = append(sets, values)
+		}
+		return sets, nil
+	})
+}
+
+// selected returns the values that the path of a condition selects from the node at start.
+func selected(document any, start string, c condition) ([]any, error) {
+	from, err := jsonpath.Parse(start)
+	if err != nil {
+		return nil, err
+	}
+	node, err := text.One(from.Select(document))
+	if err != nil {
+		return nil, err
+	}
+	v, err := text.One(c.path.Select(node))
+	switch {
+	case err != nil:
+		return nil, err
+	case v == nil:
+		return nil, errors.New("it selects nothing, or null")
+	default:
+		return c.operator.values(v)
+	}
+}
+
+// unread is the failure of an entity that lacks a reading of an attribute with a condition. It
+// is never waived: without a value nothing tells the kind that the condition is about.
+func (q *check) unread(e entity.Canonical, name string) Failure {
+	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e, name)).about(name)
+}
+
+// needs returns what the conditions of the policy come to for the entities of a request,
+// nil without any.
+func (q *check) needs(ctx context.Context, entities []entity.Canonical) map[string]map[string]Need {
+	var out map[string]map[string]Need
+	for _, e := range entities {
+		for _, name := range q.policy.conditioned(e.Type) {
+			a := attribute{name: name, rule: q.policy.rule(e.Type, name)}
+			if a.values, _ = readings(e, name); len(a.values) == 0 && a.rule.Optional {
+				continue
+			}
+			if len(a.values) == 0 {
+				a.values = q.said(e, name)
+			}
+			d := q.demand(ctx, e, a)
+			if len(a.values) == 0 {
+				d.failures = append(d.failures, q.unread(e, name))
+			}
+			n := Need{Condition: d.phrase}
+			if len(d.failures) > 0 {
+				n.Problem = d.failures[0].Detail
+			}
+			if out == nil {
+				out = make(map[string]map[string]Need)
+			}
+			if out[e.Key] == nil {
+				out[e.Key] = make(map[string]Need)
+			}
+			out[e.Key][name] = n
+		}
+	}
+	return out
 }

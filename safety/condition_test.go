@@ -295,7 +295,7 @@ func TestConditionIsTold(t *testing.T) {
 	} else if got["free"] = "spoilt"; out.Report.Entities()[0].Conditions["free"] == "spoilt" {
 		t.Error("the report can be changed")
 	}
-	if want := "Product: x: 64 -> 7, at least 8 needed (-89.06%) (severity=0.50)"; !strings.Contains(out.Report.Summary(), want) {
+	if want := ": 64 → 7, 8 needed (-89.06%), severity 0.50"; !strings.Contains(out.Report.Summary(), want) {
 		t.Errorf("no %q in\n%s", want, out.Report.Summary())
 	}
 	text, err := json.Marshal(out.Report)

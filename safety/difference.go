@@ -62,13 +62,6 @@ func (d Difference) clone() Difference {
 	return d
 }
 
-// shown returns d as JSON-shaped data.
-func (d Difference) shown() (out map[string]any) {
-	data, _ := json.Marshal(d)     // it holds texts and a time of our own
-	_ = json.Unmarshal(data, &out) // of an object
-	return out
-}
-
 // The changes of an [EntityDifference].
 const (
 	changedEntity = "changed"

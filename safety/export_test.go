@@ -14,6 +14,9 @@ func VersionOf(g config.Guard) string {
 	return b.version
 }
 
+// Public returns a failure as a model may read it.
+func Public(f Failure) Failure { return f.public() }
+
 // InParallel lets a guard check n entities at a time.
 func InParallel(g *Guard, n int) { g.parallel = n }
 

@@ -91,7 +91,7 @@ func TestFindingsOfACheck(t *testing.T) {
 
 // No reason is without words for people: either it has its own, or each of its failures has a detail.
 func TestEachReasonHasAWay(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "alert.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "finding.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func as(t *testing.T, who string) context.Context {
 	return context.WithValue(t.Context(), callerKey{}, who)
 }
 
-// known is the IdentityFunc of the tests.
+// known is the identity of the tests.
 func known(ctx context.Context) (string, error) {
 	who, ok := ctx.Value(callerKey{}).(string)
 	if !ok {
@@ -43,7 +43,7 @@ func authorized(f safety.AuthorizerFunc) func(*safety.GuardConfig) {
 
 func TestRequester(t *testing.T) {
 	for name, tt := range map[string]struct {
-		identity safety.IdentityFunc
+		identity func(context.Context) (string, error)
 		asker    string
 		want     string
 		known    bool

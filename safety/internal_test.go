@@ -45,7 +45,7 @@ func TestVerdictIsDerived(t *testing.T) {
 		"a result too many":        {CheckFailed, func(r *Report) { r.results = append(r.results, r.results[0]) }},
 		"a failure":                {CheckFailed, func(r *Report) { r.failures = []Failure{{}} }},
 		"a failed result":          {CheckFailed, func(r *Report) { r.results[0].Outcome = EntityFailed }},
-		"an unknown result":        {CheckFailed, func(r *Report) { r.results[0].Outcome = 99 }},
+		"an unknown result":        {CheckFailed, func(r *Report) { r.results[0].Outcome = "odd" }},
 		"a skipped result":         {CheckFailed, func(r *Report) { r.results[0].Outcome = EntitySkipped }},
 		"alert with an odd effect": {Drift, func(r *Report) { r.alerts = []Alert{{Effect: "odd"}} }},
 		"a warned result among failed": {CheckFailed, func(r *Report) {

@@ -8,9 +8,10 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Errors of a [Ledger]. Implementations wrap them.
@@ -138,7 +139,7 @@ type Step struct {
 	// Verdict is the verdict of the check before the step, Check is its [Report.ID].
 	Verdict string `json:"verdict,omitempty"`
 	Check   string `json:"check,omitempty"`
-	// Authenticated says that an [Authorizer] or an [IdentityFunc] named the actor. Without it the
+	// Authenticated says that an [Authorizer] or a [GuardConfig.Identity] named the actor. Without it the
 	// actor of a decision is the user of the session, whoever that is.
 	Authenticated bool `json:"authenticated,omitempty"`
 	// Override says that the step goes on although the check failed, because sources are down: see

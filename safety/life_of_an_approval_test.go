@@ -428,22 +428,24 @@ func TestSlowCheckGivesNoTime(t *testing.T) {
 }
 
 func TestResolveRefuses(t *testing.T) {
+	bob := nike
+	bob.User = "bob"
 	for name, test := range map[string]struct {
-		spoil func(*safety.Resolution)
-		found bool // whether anything was looked for
+		session record.Session
+		id, who string
+		found   bool // whether anything was looked for
 	}{
-		"no session":      {func(r *safety.Resolution) { r.Session = record.Session{} }, false},
-		"no approval":     {func(r *safety.Resolution) { r.ApprovalID = "" }, false},
-		"nobody":          {func(r *safety.Resolution) { r.Who = "" }, false},
-		"a blank name":    {func(r *safety.Resolution) { r.Who = " \n" }, false},
-		"another session": {func(r *safety.Resolution) { r.Session.User = "bob" }, true},
-		"unknown":         {func(r *safety.Resolution) { r.ApprovalID = "unknown" }, true},
+		"no session":      {who: "olga"},
+		"no approval":     {session: nike, id: "-", who: "olga"},
+		"nobody":          {session: nike},
+		"a blank name":    {session: nike, who: " \n"},
+		"another session": {session: bob, who: "olga", found: true},
+		"unknown":         {session: nike, id: "unknown", who: "olga", found: true},
 	} {
 		b := newBench(t, nil, strava).approved()
 		runs(b)
-		r := safety.Resolution{Session: nike, ApprovalID: b.approval.ID, Who: "olga"}
-		test.spoil(&r)
-		_, err := b.guard.Resolve(t.Context(), r)
+		id := map[string]string{"": b.approval.ID, "-": "", "unknown": "unknown"}[test.id]
+		_, err := b.guard.Resolve(t.Context(), test.session, id, false, test.who, "")
 		if err == nil || errors.Is(err, safety.ErrNotFound) != test.found || errors.Is(err, safety.ErrConflict) || b.state() != safety.StateExecuting {
 			t.Errorf("%s: %v, left %s", name, err, b.state())
 		}
@@ -473,6 +475,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 		"it runs":       {running: true, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "under way"},
 		"a panic":       {panics: true, code: safety.CodeInternal, want: safety.StateExecuting},
 		"it ended":      {ended: true, code: safety.CodeNotPending, want: safety.StateExecuted, detail: "not in doubt"},
+		"at that time":  {fault: safety.ErrConflict, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "conflict"},
 		"a full disk":   {fault: errors.New("the disk is full"), code: safety.CodeStore, want: safety.StateExecuting},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -513,7 +516,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 				who = test.who
 			}
 			out, err := b.guard.Answer(as(t, who), ans)
-			if out.Reason != test.code || out.Accepted || b.state() != test.want || !strings.Contains(out.Detail, test.detail) || (err != nil) != (test.fault != nil || test.panics) {
+			if out.Reason != test.code || out.Accepted || b.state() != test.want || !strings.Contains(out.Detail, test.detail) || (err != nil) != (test.code == safety.CodeStore || test.panics) {
 				t.Fatalf("reason %q, detail %q, state %s, error %v", out.Reason, out.Detail, b.state(), err)
 			}
 			last := b.history()[len(b.history())-1]

@@ -271,7 +271,7 @@ func TestOthersAreNotKnown(t *testing.T) {
 		s.cfg.Ledger = broken
 		s.guard = s.made()
 		broken.broken = true
-		if r := s.yes(1).Report; !strings.Contains(r.Summary(), "store: reading what other requests take from a limit: disk") {
+		if r := s.yes(1).Report; !strings.Contains(r.Summary(), "store: the record could not be read (reading what other requests take from a limit: disk") {
 			t.Error(r.Summary())
 		}
 		r := s.request()
@@ -326,7 +326,7 @@ func TestEnough(t *testing.T) {
 			s.world.put(s.limit, "left", usd(tt.now))
 			s.world.put(s.desk, "price", usd(tt.price))
 			r := s.yes(1).Report
-			warned := strings.Contains(r.Summary(), "(warning)")
+			warned := len(r.Warnings()) > 0
 			if warned != (tt.price != "$400") {
 				t.Error(r.Summary())
 			}

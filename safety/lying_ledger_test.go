@@ -19,7 +19,7 @@ type altered struct {
 	safety.Ledger
 	create, attach, list func() error
 	// of an approval that was found
-	get, last, change func(*safety.Approval) error
+	get, last func(*safety.Approval) error
 	// in place of a transition, which it may do
 	transition func(t safety.Transition, do func() (safety.Approval, error)) (safety.Approval, error)
 }
@@ -43,10 +43,8 @@ func (l altered) List(ctx context.Context, q safety.Query) ([]safety.Approval, e
 	switch {
 	case q.ID != "":
 		alter = l.get
-	case q.ArgsDigest != "":
-		alter = l.last
 	case q.Tool != "":
-		alter = l.change
+		alter = l.last
 	case l.list != nil:
 		return nil, l.list()
 	}

@@ -7,11 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Execution is one attempt to carry out an approved call.
@@ -168,7 +169,9 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 	case err != nil:
 		return no(CodeClock, err, "The clock cannot be trusted.")
 	case expired(a, now):
-		_, err = g.expire(ctx, a, e.RunID)
+		if _, err = g.move(ctx, a, *expiry(e.RunID), nil); errors.Is(err, ErrConflict) {
+			err = nil // somebody else ended it first
+		}
 		return no(CodeExpired, err, "The approval of %s expired at %s.", e.Tool, stamp(a.ExpiresAt))
 	}
 	return a, digest, nil
@@ -339,4 +342,47 @@ func (p *Permit) Done(ctx context.Context, effect error) (err error) {
 	}
 	_, err = p.guard.move(ctx, Approval{ID: p.call.ApprovalID, State: StateExecuting}, t, nil)
 	return err
+}
+
+// Precondition is the revision of one entity at the check before an effect. An effect that is
+// conditional on it, by HTTP's If-Match or by an UPDATE that compares a revision, cannot happen in
+// a world that has changed since that check.
+type Precondition struct {
+	// EntityType and Entity name the entity as its checker was asked for it, Key as the
+	// policy tells entities apart.
+	EntityType string `json:"entity_type"`
+	Entity     string `json:"entity"`
+	Key        string `json:"key"`
+	// Version is the State.Version of the checker's answer, as it gave it. It is empty with Overridden alone.
+	Version string `json:"version"`
+	// Overridden says that the source of the entity is down, and that people let the call run all the same: see
+	// [Answer.Override]. The effect cannot be conditional then, or has to be refused.
+	Overridden bool `json:"overridden,omitempty"`
+}
+
+// preconditions returns the revisions in the answers, in their order. An entity that
+// was not compared gives none: the revision that its checker named proves nothing. One whose source is down stands
+// there without: its check failed, so that the call runs only if people override that.
+func preconditions(found []entityCheck) []Precondition {
+	var out []Precondition
+	for _, x := range found {
+		e := x.target.entity
+		switch {
+		case slices.ContainsFunc(x.failures, Failure.Down):
+			out = append(out, Precondition{EntityType: e.Type, Entity: e.Value, Key: e.Key, Overridden: true})
+		case x.result.Version != "" && x.result.compared():
+			out = append(out, Precondition{EntityType: e.Type, Entity: e.Value, Key: e.Key, Version: x.result.Version})
+		}
+	}
+	return out
+}
+
+// Preconditions returns the revisions that the check behind this permit saw, in the order of
+// [Report.Entities]. It returns nil before the permit is consumed, and for the zero Permit. An
+// entity without a version in the answer has no precondition, unless people override its check. The slice belongs to the caller.
+func (p *Permit) Preconditions() []Precondition {
+	if p == nil || p.stage.Load() < permitConsumed {
+		return nil
+	}
+	return slices.Clone(p.preconditions)
 }

@@ -61,15 +61,12 @@ func (r *Refusal) Unwrap() error {
 //	{
 //	  "status": "blocked", "reason": code, "message": text,
 //	  "tool", "approval_id", "verdict": text, absent where there is none,
-//	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
-//	    "condition", "change_percent", "severity", "recommendation"}],
-//	  "warnings": as alerts, what the policy only warns of; absent where there is none,
-//	  "failures": [{"entity_type", "entity", "reason", "detail"}],
+//	  "alerts", "warnings", "failures": as in the JSON of a [Report]; no warnings where there is none,
 //	  "omitted": {"alerts", "warnings", "failures": how many, "look_up": text}, absent where there is none,
 //	  "next": what to do instead of trying again
 //	}
 //
-// Failures are as [Failure.Told] returns them. The alerts are those of [Report.Told]; after the first 50 they have no
+// Failures name no addresses of services and no errors of programs. The alerts are those of [Report.Told]; after the first 50 they have no
 // recommendation. The other lists have the first 50 entries, so that a model can read them; the report has all. The
 // map belongs to the caller.
 func (r *Refusal) Map() map[string]any {
@@ -92,26 +89,27 @@ func (r *Refusal) Map() map[string]any {
 		m["verdict"] = r.Report.Verdict().String()
 	}
 	omitted := make(map[string]any)
-	failures := []any{}
-	for _, f := range first(r.Report.Failures(), "failures", omitted) {
-		f = f.Told()
-		failures = append(failures, map[string]any{
-			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.said(),
-		})
-	}
+	m["failures"] = shaped(first(append([]Failure{}, r.Report.public()...), "failures", omitted))
 	told, cut := r.Report.Told()
+	m["alerts"] = shaped(append([]Alert{}, told...))
 	if n := len(r.Report.Alerts()) - len(told); n > 0 {
 		omitted["alerts"], omitted["look_up"] = n, strings.Join(cut, ", ")
 		m["next"] = fmt.Sprintf("%v Not all changes are told: what %s shows has changed too.", m["next"], strings.Join(cut, ", "))
 	}
-	m["alerts"], m["failures"] = alertList(told), failures
-	if warnings := alertList(first(r.Report.Warnings(), "warnings", omitted)); len(warnings) > 0 {
-		m["warnings"] = warnings
+	if warnings := r.Report.Warnings(); len(warnings) > 0 {
+		m["warnings"] = shaped(first(warnings, "warnings", omitted))
 	}
 	if len(omitted) > 0 {
 		m["omitted"] = omitted
 	}
 	return m
+}
+
+// shaped returns what JSON makes of a value of our own, which holds texts, numbers and times.
+func shaped(v any) (out any) {
+	data, _ := json.Marshal(v)
+	_ = json.Unmarshal(data, &out)
+	return out
 }
 
 // maxListed bounds each list of [Refusal.Map] but that of the alerts, and the alerts that recommend something.
@@ -130,7 +128,7 @@ func (r Report) Told() (told []Alert, lookUps []string) {
 			a.Recommendation = ""
 		}
 		text, _ := json.Marshal(a) // it holds texts and numbers
-		if size += len(text); size <= maxTold {
+		if size += len(text) + 1; size <= maxTold {
 			told = append(told, a)
 		} else if !slices.Contains(lookUps, a.LookUp) {
 			lookUps = append(lookUps, a.LookUp)
@@ -146,27 +144,6 @@ func first[T any](list []T, name string, omitted map[string]any) []T {
 	}
 	omitted[name] = len(list) - maxListed
 	return list[:maxListed]
-}
-
-func alertList(alerts []Alert) []any {
-	list := []any{}
-	for _, a := range alerts {
-		alert := map[string]any{
-			"entity_type": a.EntityType, "entity": a.Entity, "attribute": a.Attribute, "drift_type": string(a.Drift),
-			"before": a.Before, "after": a.After, "severity": a.Severity,
-		}
-		if a.Recommendation != "" {
-			alert["recommendation"] = a.Recommendation
-		}
-		if a.Condition != "" {
-			alert["condition"] = a.Condition
-		}
-		if a.ChangePercent != nil {
-			alert["change_percent"] = *a.ChangePercent
-		}
-		list = append(list, alert)
-	}
-	return list
 }
 
 const defaultMessage = "The call was not carried out."

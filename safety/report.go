@@ -21,8 +21,8 @@ type EntityResult struct {
 	// Type and Value are the entity as shown.
 	Type  string `json:"type"`
 	Value string `json:"value"`
-	// Outcome is the result of the comparison.
-	Outcome EntityOutcome `json:"outcome"`
+	// Outcome is the result of the comparison: one of the Entity constants.
+	Outcome string `json:"outcome"`
 	// Seen holds the attributes that were seen or claimed, Now the attributes of the answer.
 	Seen map[string]entity.Value `json:"seen,omitempty"`
 	Now  map[string]entity.Value `json:"now,omitempty"`
@@ -167,9 +167,9 @@ func (r Report) Drifted() []entity.Entity {
 
 // drifted returns the changed values in the answers. An answer with an error, and one without the
 // attribute, gives none.
-func drifted(targets []target, found []examined) []entity.Entity {
+func drifted(found []entityCheck) []entity.Entity {
 	var out []entity.Entity
-	for i, x := range found {
+	for _, x := range found {
 		now := make(map[string]entity.Value)
 		for _, a := range x.alerts {
 			if v := x.result.Now[a.Attribute]; a.blocks() && x.read && !v.IsZero() {
@@ -177,7 +177,7 @@ func drifted(targets []target, found []examined) []entity.Entity {
 			}
 		}
 		if len(now) > 0 {
-			e := targets[i].entity
+			e := x.target.entity
 			out = append(out, entity.Entity{Type: e.Type, Value: e.Value, Norm: e.Norm, Attributes: now})
 		}
 	}
@@ -228,53 +228,44 @@ func (r Report) PolicyVersion() string { return r.policy }
 //	  Entities checked : 5
 //	  Stale entities   : 1
 //	  Safe to approve  : false
-//	  [price_changed] Product: Strava Sponsored Routes: $40,000 -> $52,000 (+30%) (severity=0.72)
+//	  Changed          : price_changed: price of Product Strava Sponsored Routes: $40,000 → $52,000 (+30%), severity 0.72
 //
-// Lines before the alerts begin with "CHECK FAILED" and have a failure, with "Skipped" and have an
-// optional entity that could not be checked, with "Waived" and have an attribute that no result has
-// shown and that the policy lets pass, with "Not chosen" and have entities that do not count, or with
-// "Requester" and name who asked for the approval, if nothing authenticated them. A
-// condition follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings follow
-// the alerts and end in "(warning)". The text is for reading; programs use the methods or the JSON.
+// Lines begin with "CHECK FAILED" and have a failure, with "Skipped" and have an optional entity that could not be
+// checked, with "Waived" and have an attribute that no result has shown and that the policy lets pass, with "Not chosen"
+// and have entities that do not count, with "Requester" and name who asked for the approval, if nothing authenticated
+// them, or with "Changed" or "Warning" and have a change. The text is for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
+	line := func(name string, value any) { fmt.Fprintf(&b, "  %-17s: %v\n", name, value) }
 	fmt.Fprintf(&b, "World Change Report - Session: %s\n", oneLine(r.session.ID))
-	fmt.Fprintf(&b, "  Entities checked : %d\n", r.total)
-	fmt.Fprintf(&b, "  Stale entities   : %d\n", r.StaleEntities())
-	fmt.Fprintf(&b, "  Safe to approve  : %t\n", r.IsSafeToApprove())
+	line("Entities checked", r.total)
+	line("Stale entities", r.StaleEntities())
+	line("Safe to approve", r.IsSafeToApprove())
 	for _, f := range r.failures {
-		fmt.Fprintf(&b, "  CHECK FAILED     : %s\n", f)
+		line("CHECK FAILED", f)
 	}
 	if len(r.failures) == 0 && r.CheckFailed() {
-		b.WriteString("  CHECK FAILED     : not evaluated\n")
+		line("CHECK FAILED", "not evaluated")
 	}
 	for _, e := range r.results {
 		for _, f := range e.Skipped {
-			fmt.Fprintf(&b, "  Skipped          : %s\n", f)
+			line("Skipped", f)
 		}
 		for _, f := range e.Waived {
-			fmt.Fprintf(&b, "  Waived           : %s\n", f)
+			line("Waived", f)
 		}
 	}
 	if r.notChosen.Total > 0 {
-		fmt.Fprintf(&b, "  Not chosen       : %s\n", NotChosenNames(r.notChosen))
+		line("Not chosen", NotChosenNames(r.notChosen))
 	}
 	if r.approvalID != "" && !r.authenticated {
-		fmt.Fprintf(&b, "  Requester        : %s (not authenticated)\n", oneLine(r.requester))
+		line("Requester", oneLine(r.requester)+" (not authenticated)")
 	}
-	for _, a := range append(r.Alerts(), r.Warnings()...) {
-		fmt.Fprintf(&b, "  [%s] %s: %s: %s -> %s", a.Drift, oneLine(a.EntityType), oneLine(a.Entity), oneLine(a.Before), oneLine(a.After))
-		if a.Condition != "" {
-			fmt.Fprintf(&b, ", %s needed", a.Condition)
-		}
-		if a.ChangePercent != nil {
-			fmt.Fprintf(&b, " (%s%%)", signed(*a.ChangePercent))
-		}
-		fmt.Fprintf(&b, " (severity=%.2f)", a.Severity)
-		if !a.blocks() {
-			b.WriteString(" (warning)")
-		}
-		b.WriteByte('\n')
+	for _, a := range r.Alerts() {
+		line("Changed", a)
+	}
+	for _, a := range r.Warnings() {
+		line("Warning", a)
 	}
 	return b.String()
 }
@@ -286,20 +277,6 @@ func signed(p float64) string {
 		s = "+" + s
 	}
 	return s
-}
-
-// requester is who asked, in the JSON of a report.
-type requester struct {
-	Name          string `json:"name"`
-	Authenticated bool   `json:"authenticated"`
-}
-
-// askedBy returns who asked for the approval; nil without one.
-func (r Report) askedBy() *requester {
-	if r.approvalID == "" {
-		return nil
-	}
-	return &requester{r.requester, r.authenticated}
 }
 
 // MarshalJSON encodes the report. The shape is a contract; fields may be added:
@@ -331,6 +308,14 @@ func (r Report) askedBy() *requester {
 // Values are those of [entity.Value]. There is no UnmarshalJSON, and decoding into
 // a Report leaves the zero Report: a report that was read back permits nothing.
 func (r Report) MarshalJSON() ([]byte, error) {
+	type requester struct {
+		Name          string `json:"name"`
+		Authenticated bool   `json:"authenticated"`
+	}
+	var asked *requester
+	if r.approvalID != "" {
+		asked = &requester{r.requester, r.authenticated}
+	}
 	return json.Marshal(struct {
 		ID            string           `json:"id"`
 		ApprovalID    string           `json:"approval_id,omitempty"`
@@ -352,9 +337,70 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Costs         []Cost           `json:"costs,omitempty"`
 		NotChosen     entity.NotChosen `json:"not_chosen,omitzero"`
 	}{
-		r.id, r.approvalID, r.session, r.askedBy(), r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
+		r.id, r.approvalID, r.session, asked, r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
 		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),
 		append([]EntityResult{}, r.results...), append([]Alert{}, r.Alerts()...), append([]Alert{}, r.Warnings()...), append([]Failure{}, r.failures...),
 		r.costs, r.notChosen,
 	})
 }
+
+// Verdict is the outcome of a world-change check. The zero value is CheckFailed,
+// so a verdict nobody set denies.
+type Verdict uint8
+
+const (
+	// CheckFailed means that the check could not show that nothing changed:
+	// something was missing, late, malformed or in error. It denies.
+	CheckFailed Verdict = iota
+	// Drift means that at least one entity has changed since it was seen. It denies.
+	Drift
+	// Safe means that every required entity was checked, that every answer was fresh and complete,
+	// and that nothing changed, except for optional entities and changes that the policy only warns
+	// of. Only Safe approves.
+	Safe
+)
+
+// String returns "safe", "drift" or, for every other value, "check_failed".
+func (v Verdict) String() string {
+	switch v {
+	case Safe:
+		return "safe"
+	case Drift:
+		return "drift"
+	default:
+		return "check_failed"
+	}
+}
+
+// MarshalText encodes the verdict as its String. There is no UnmarshalText: a
+// verdict that was read back is no verdict.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// The types of drift of a guard that says nothing else, see [config.Guard.Drift].
+const (
+	Unavailable   = "unavailable"    // availability
+	PriceChanged  = "price_changed"  // price
+	StatusChanged = "status_changed" // status
+	Changed       = "changed"        // any other attribute
+)
+
+// The outcomes of the check of an entity. Every other value is as EntityFailed.
+const (
+	// EntityFailed means that the entity has a failure and no alert.
+	EntityFailed = "failed"
+	// EntityChanged means that the entity has at least one alert that blocks. It may
+	// have failures besides.
+	EntityChanged = "changed"
+	// EntityUnchanged means that the entity was compared and is as it was seen.
+	EntityUnchanged = "unchanged"
+	// EntityWarned means that the entity was compared, and that the policy only warns of its
+	// changes.
+	EntityWarned = "warned"
+	// EntitySkipped means that the entity could not be checked, and that its type
+	// is optional. It proves nothing.
+	EntitySkipped = "skipped"
+)
+
+// named reports whether a session is named in full. Its id is unique only within an application and a
+// user: a check or an approval of a session with an empty part is refused.
+func named(s record.Session) bool { return s.App != "" && s.User != "" && s.ID != "" }

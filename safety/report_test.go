@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -105,6 +106,10 @@ func TestReportOfFailure(t *testing.T) {
 	wantDrift(t, r, safety.PriceChanged)
 	wantFailure(t, r, safety.ReasonNoChecker)
 	golden(t, "drift_and_failure.txt", r.Summary())
+	const because = "price_changed: price of Product Strava Sponsored Routes: $40,000 → $38,500.50 (-3.75%), severity 0.72; no_checker: Budget $200,000"
+	if got := r.Because(); !strings.HasPrefix(got, because) || (safety.Report{}).Because() != "" {
+		t.Errorf("because %q, want %q", got, because)
+	}
 	golden(t, "zero.txt", safety.Report{}.Summary())
 	wantSafe(t, newBench(t, nil, strava).check())
 	golden(t, "safe.txt", newBench(t, nil, strava, budget).check().Summary())
@@ -163,9 +168,8 @@ func TestZeroValuesDeny(t *testing.T) {
 		t.Errorf("zero report as JSON: %s, %v", data, err)
 	}
 	var v safety.Verdict
-	var o safety.EntityOutcome
-	if v == safety.Safe || o == safety.EntityUnchanged {
-		t.Error("a zero verdict or outcome is good")
+	if v == safety.Safe {
+		t.Error("a zero verdict is good")
 	}
 
 	var a safety.Approval
@@ -198,7 +202,7 @@ func TestZeroValuesDeny(t *testing.T) {
 		"Attach":  g.Attach(ctx, "a", "b"),
 		"Check":   second(g.Check(ctx, nike)),
 		"Observe": second(g.Observe(ctx, nike, "a")),
-		"Resolve": second(g.Resolve(ctx, safety.Resolution{})),
+		"Resolve": second(g.Resolve(ctx, record.Session{}, "", false, "", "")),
 		"Checker": second(safety.CheckerFunc(nil).Check(ctx, strava)),
 	} {
 		if err == nil || errors.Is(err, safety.ErrNotFound) {

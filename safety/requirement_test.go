@@ -296,7 +296,7 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 				}
 			}
 			for _, f := range r.Failures() {
-				if got := f.String(); f.Entity == "other" && (test.want == "" && strings.Contains(got, named) || test.want != "" && !strings.HasSuffix(got, "; "+test.want)) {
+				if got := f.Remedy; f.Entity == "other" && (test.want == "" && strings.Contains(got, named) || test.want != "" && got != test.want) {
 					t.Errorf("the failure says %q, want %q at the end", got, test.want)
 				}
 			}

@@ -537,7 +537,7 @@ func (x *explorer) learn(l *local) {
 		case opConsume, opConsumeOther:
 			return p, safety.Report{}, ended{effect: p.Consume(ctx, args) == nil}
 		case opResolve:
-			guard.Resolve(ctx, safety.Resolution{Session: nike, ApprovalID: "approval", Who: "tom"})
+			guard.Resolve(ctx, nike, "approval", false, "tom", "")
 			return p, safety.Report{}, ended{}
 		default:
 			p.Done(ctx, nil)

@@ -39,7 +39,7 @@ func TestSuperseded(t *testing.T) {
 		t.Errorf("hint %q", hint)
 	}
 	if out := b.says("tom", safety.Answer{Confirmed: true}); out.Accepted || out.Reason != safety.CodeSuperseded ||
-		out.Approval.Ended() != "the same call was asked for again at 2026-01-19T11:01:13Z, and only the later request counts" {
+		out.Approval.Ended() != "the same call was asked for again at 2026-01-19T11:01:13Z, or the session went back to before it, and only the later request counts" {
 		t.Errorf("an answer to the first request: %+v", out)
 	}
 	if stored, err := safety.Get(t.Context(), b.ledger, other.ID); err != nil || stored.State != safety.StatePending {

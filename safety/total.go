@@ -35,12 +35,12 @@ type bought struct {
 // total says what the call buys in all, with the prices that were read: "10 × €3.10 = €31". It is "" where that is not
 // certain: each thing of the call that has a price or a quantity needs both, of its own, and all prices one currency.
 // each has, by key, the attribute that is what one costs.
-func (q *inquiry) total(ctx context.Context, p rulebook) (said string, each map[string]string) {
+func (q *check) total(ctx context.Context) (said string, each map[string]string) {
 	var all []bought
 	priced := make(map[string]bool)
 	for _, t := range q.targets {
 		if t.action {
-			b := q.bought(ctx, p, t)
+			b := q.bought(ctx, t)
 			all = append(all, b)
 			priced[t.entity.Type] = priced[t.entity.Type] || !b.one.IsZero() || b.times != nil
 		}
@@ -81,7 +81,7 @@ func (q *inquiry) total(ctx context.Context, p rulebook) (said string, each map[
 
 // bought returns what the rules know of a thing that the call names. A quantity is that of a budget, or the one that the
 // call gives the thing, or the stock that it has to have by a condition that reads the call.
-func (q *inquiry) bought(ctx context.Context, p rulebook, t target) bought {
+func (q *check) bought(ctx context.Context, t target) bought {
 	e := t.entity
 	out := bought{entity: e, attribute: price}
 	var counts []*big.Rat
@@ -90,19 +90,19 @@ func (q *inquiry) bought(ctx context.Context, p rulebook, t target) bought {
 			counts = append(counts, n)
 		}
 	}
-	for _, entry := range p.Budgets {
-		if b := budget(entry); b.appliesTo(q.tool) && b.Cost.Type == e.Type && b.Cost.Quantity != "" {
+	for _, b := range q.policy.budgets(q.approval.Tool) {
+		if b.Cost.Type == e.Type && b.Cost.Quantity != "" {
 			out.attribute = b.Cost.Attribute
-			add(t.quantity(b.Cost.Quantity, q.decision.Node))
+			add(t.quantity(b.Cost.Quantity, q.approval.DecisionNode))
 		}
 	}
 	if len(q.said(e, quantity)) == 1 {
-		add(t.quantity(quantity, q.decision.Node))
+		add(t.quantity(quantity, q.approval.DecisionNode))
 	}
-	a := attribute{name: stock, rule: p.rule(e.Type, stock)}
+	a := attribute{name: stock, rule: q.policy.rule(e.Type, stock)}
 	a.values, _ = readings(e, stock)
 	if c := a.rule.condition; c.operator == atLeast && c.path != nil && len(q.record.Places[e.Key]) > 0 {
-		if d := q.demand(ctx, p, e, a); len(d.bounds) == 1 && d.bounds[0].values[0].Kind() == entity.KindNumber {
+		if d := q.demand(ctx, e, a); len(d.bounds) == 1 && d.bounds[0].values[0].Kind() == entity.KindNumber {
 			n, _ := d.bounds[0].values[0].Rat()
 			add(n, nil)
 		}

@@ -232,7 +232,7 @@ func (t *table) entities(list []inspect.Rested) {
 			}
 			now := cell{text: "→ " + cmp.Or(e.Now[name], "-")}
 			condition := e.Conditions[name]
-			if e.Now != nil && e.Now[name] != e.Seen[name] && (condition == "" || e.Outcome != safety.EntityUnchanged.String()) {
+			if e.Now != nil && e.Now[name] != e.Seen[name] && (condition == "" || e.Outcome != safety.EntityUnchanged) {
 				now.style = red
 			}
 			if condition != "" {
@@ -286,8 +286,8 @@ func (t *table) age(e *inspect.Rested) string {
 // outcomeCell is the outcome of a thing as people read it.
 func outcomeCell(e *inspect.Rested) cell {
 	c, ok := map[string]cell{
-		"": {"not checked", dim}, safety.EntityUnchanged.String(): {"✓ unchanged", green}, safety.EntityChanged.String(): {"≠ changed", red},
-		safety.EntityWarned.String(): {"~ changed, a warning", yellow}, safety.EntitySkipped.String(): {"- skipped", dim},
+		"": {"not checked", dim}, safety.EntityUnchanged: {"✓ unchanged", green}, safety.EntityChanged: {"≠ changed", red},
+		safety.EntityWarned: {"~ changed, a warning", yellow}, safety.EntitySkipped: {"- skipped", dim},
 	}[e.Outcome]
 	if !ok {
 		return cell{"! check failed", red}

@@ -69,7 +69,7 @@ func TestConditionsShow(t *testing.T) {
 		(&approvalCard{tab, &inspect.Approval{
 			Entities: []inspect.Rested{{
 				Type: r.Type, Value: r.Value, Seen: map[string]string{"free": "64"}, Now: map[string]string{"free": r.Now["free"].String()},
-				Conditions: r.Conditions, Outcome: r.Outcome.String(),
+				Conditions: r.Conditions, Outcome: r.Outcome,
 			}},
 			Checks: []inspect.Check{{Findings: report.Findings()}},
 		}}).write()

@@ -109,8 +109,8 @@ func TestNamesOfOutcomes(t *testing.T) {
 	for _, row := range rowsBelow(t, "outcome") {
 		words[strings.Trim(row[0], "`")] = row[1]
 	}
-	for _, o := range []safety.EntityOutcome{safety.EntityUnchanged, safety.EntityChanged, safety.EntityWarned, safety.EntityFailed, safety.EntitySkipped} {
-		printed[o.String()] = unmarked(outcomeCell(&inspect.Rested{Outcome: o.String()}))
+	for _, o := range []string{safety.EntityUnchanged, safety.EntityChanged, safety.EntityWarned, safety.EntityFailed, safety.EntitySkipped} {
+		printed[o] = unmarked(outcomeCell(&inspect.Rested{Outcome: o}))
 	}
 	if d := cmp.Diff(words, printed); d != "" {
 		t.Errorf("the command (-document +printed):\n%s", d)

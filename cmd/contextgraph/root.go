@@ -209,6 +209,7 @@ The command ends with
 	}
 	group("look", "Look:", a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.statsCommand())
 	group("decide", "Decide:", a.approveCommand(), a.rejectCommand(), a.resolveCommand())
+	group("back", "Go back:", a.checkpointCommands()...)
 	group("guard", "Check and guard:", a.checkCommand(), a.rulesCommand(), a.testCommand(), a.wouldHaveBlockedCommand(), a.doctorCommand())
 	group("page", "Page:", a.viewCommand(), a.serveCommand())
 	group("rows", "Rows in and out:", a.exportCommand(), a.importCommand())

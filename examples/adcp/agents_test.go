@@ -27,7 +27,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // stage is the demo's cast without contextgraph: an ad server, the agents and a buyer.
 type stage struct {
 	server   *adserver.Server
-	ads      *adClient
 	buyer    *buyer
 	declared []entity.Entity
 	guarded  []string // tools that were handed to protect
@@ -40,18 +39,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{server: adserver.New(catalog)}
-	base, err := s.server.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.ads = newAdClient(base)
-	t.Cleanup(func() {
-		s.ads.close()
-		if err := s.server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	tools := &mediaTools{ads: s.ads, record: func(_ agent.Context, es ...entity.Entity) error {
+	tools := &mediaTools{ads: s.server, record: func(_ agent.Context, es ...entity.Entity) error {
 		s.declared = append(s.declared, es...)
 		return nil
 	}}
@@ -117,7 +105,7 @@ func TestCampaignGoesLive(t *testing.T) {
 			if want := "is live: " + tc.want.ID; !strings.Contains(got.text, want) || len(got.asks) != 0 {
 				t.Errorf("said %q and asks %v, want ...%q and nothing asked", got.text, got.asks, want)
 			}
-			c, _, err := s.ads.campaign(t.Context(), tc.want.ID)
+			c, _, err := s.server.Campaign(tc.want.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +206,7 @@ func TestPlacementsThatDoNotFitAreLeftOut(t *testing.T) {
 	if _, err := s.buyer.answer(t.Context(), "s", request, true); err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := s.ads.campaign(t.Context(), "GAM-2026-ELF-001")
+	c, _, err := s.server.Campaign("GAM-2026-ELF-001")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +225,7 @@ func TestRejected(t *testing.T) {
 	if !strings.HasPrefix(got.text, "The campaign for ELF Cosmetics was not provisioned.") || len(got.asks) != 0 {
 		t.Errorf("said %q, asks %v", got.text, got.asks)
 	}
-	if c, _, err := s.ads.campaign(t.Context(), "GAM-2026-ELF-001"); err != nil || c.Status != adserver.StatusDraft {
+	if c, _, err := s.server.Campaign("GAM-2026-ELF-001"); err != nil || c.Status != adserver.StatusDraft {
 		t.Errorf("campaign %+v, %v; want the draft", c, err)
 	}
 }
@@ -323,9 +311,9 @@ func TestModelRefusesAnUnknownPart(t *testing.T) {
 
 func TestDraftEditedAfterApproval(t *testing.T) {
 	s := newStage(t)
-	tools := &mediaTools{ads: s.ads}
+	tools := &mediaTools{ads: s.server}
 	lines := []adserver.Line{{Placement: "CNN Digital", Spend: 60000}}
-	c, _, err := s.ads.draft(t.Context(), "tesla-motors", lines, nil)
+	c, _, err := s.server.Draft("tesla-motors", lines, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,11 +322,11 @@ func TestDraftEditedAfterApproval(t *testing.T) {
 		{Account: "tesla-motors", CampaignID: c.ID, Lines: lines, Audiences: []string{"Athletes 18-35"}},
 		{Account: "nike-running", CampaignID: c.ID, Lines: lines},
 	} {
-		if _, err := tools.provision(t.Context(), in, nil); err == nil || !strings.Contains(err.Error(), "is not the plan that was approved") {
+		if _, err := tools.provision(in, nil); err == nil || !strings.Contains(err.Error(), "is not the plan that was approved") {
 			t.Errorf("%+v: err = %v, want a refusal", in, err)
 		}
 	}
-	got, err := tools.provision(t.Context(), provisionArgs{Account: "tesla-motors", CampaignID: c.ID, Lines: slices.Clone(lines)}, nil)
+	got, err := tools.provision(provisionArgs{Account: "tesla-motors", CampaignID: c.ID, Lines: slices.Clone(lines)}, nil)
 	if err != nil || got.Status != adserver.StatusLive {
 		t.Errorf("the approved plan: %+v, %v", got, err)
 	}
@@ -347,7 +335,7 @@ func TestDraftEditedAfterApproval(t *testing.T) {
 // What moved between the check and the effect keeps a campaign from going live, although nothing looks anew.
 func TestProvisionInAnotherWorld(t *testing.T) {
 	s := newStage(t)
-	tools := &mediaTools{ads: s.ads}
+	tools := &mediaTools{ads: s.server}
 	in := provisionArgs{Account: "tesla-motors", Lines: []adserver.Line{{Placement: "CNN Digital", Spend: 60000}}}
 	seen := []safety.Precondition{
 		{EntityType: "Product", Entity: "CNN Digital", Version: `"1"`}, {EntityType: "Budget", Entity: "$100,000", Version: `"1"`},
@@ -355,11 +343,11 @@ func TestProvisionInAnotherWorld(t *testing.T) {
 	if err := s.server.SetPrice("CNN Digital", 75000); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tools.provision(t.Context(), in, seen); err == nil || !strings.Contains(err.Error(), "placement CNN Digital is not what it was") {
+	if _, err := tools.provision(in, seen); err == nil || !strings.Contains(err.Error(), "placement CNN Digital is not what it was") {
 		t.Errorf("bought at a price that nobody saw: %v", err)
 	}
 	seen[0].Version = `"2"`
-	if got, err := tools.provision(t.Context(), in, seen); err != nil || got.Status != adserver.StatusLive {
+	if got, err := tools.provision(in, seen); err != nil || got.Status != adserver.StatusLive {
 		t.Errorf("in the world that was checked: %+v, %v", got, err)
 	}
 }

@@ -41,7 +41,7 @@ const configuredServer = "http://127.0.0.1:8080"
 // demo is the whole cast of a run: the ad server, the agents with contextgraph around them, and a buyer.
 type demo struct {
 	server   *adserver.Server
-	ads      *adClient
+	base     string // of the server
 	instance *contextgraph.Instance
 	buyer    *buyer
 }
@@ -54,15 +54,13 @@ func openDemo(ctx context.Context, journal string, yaml []byte) (*demo, error) {
 		return d, err
 	}
 	d.server = adserver.New(catalog)
-	base, err := d.server.Start()
-	if err != nil {
+	if d.base, err = d.server.Start(); err != nil {
 		return d, err
 	}
-	d.ads = newAdClient(base)
-	if err := writeConfig(filepath.Dir(journal), base); err != nil {
+	if err := writeConfig(filepath.Dir(journal), d.base); err != nil {
 		return d, err
 	}
-	cfg, err := demoConfig(yaml, base, journal)
+	cfg, err := demoConfig(yaml, d.base, journal)
 	if err != nil {
 		return d, err
 	}
@@ -71,7 +69,7 @@ func openDemo(ctx context.Context, journal string, yaml []byte) (*demo, error) {
 	if d.instance, err = contextgraph.Open(ctx, cfg, contextgraph.WithLogger(log)); err != nil {
 		return d, err
 	}
-	root, err := newAgents(scriptedModel{}, &mediaTools{ads: d.ads, record: d.instance.RecordEntity}, d.instance.Protect)
+	root, err := newAgents(scriptedModel{}, &mediaTools{ads: d.server, record: d.instance.RecordEntity}, d.instance.Protect)
 	if err != nil {
 		return d, err
 	}
@@ -96,9 +94,6 @@ func (d *demo) close(ctx context.Context) error {
 	var errs []error
 	if d.instance != nil {
 		errs = append(errs, d.instance.Close(ctx), d.instance.Stats().Check())
-	}
-	if d.ads != nil {
-		d.ads.close()
 	}
 	if d.server != nil {
 		errs = append(errs, d.server.Close())
@@ -168,7 +163,7 @@ func (d *demo) look(ctx context.Context, s scenario, said string) (result, error
 		}
 	}
 	for i, f := range r.check.Failures { // the port says nothing
-		r.check.Failures[i].Detail = strings.ReplaceAll(f.Detail, d.ads.base, "")
+		r.check.Failures[i].Detail = strings.ReplaceAll(f.Detail, d.base, "")
 	}
 	trace := graph.Trace()
 	for _, root := range trace.Roots {

@@ -17,7 +17,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer/viewertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -10,8 +10,8 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -40,26 +40,8 @@ type check struct {
 	Verdict  string           `json:"verdict"`
 	Total    int              `json:"total_entities"`
 	Stale    int              `json:"stale_entities"`
-	Alerts   []alert          `json:"alerts"`
+	Alerts   []safety.Alert   `json:"alerts"`
 	Failures []safety.Failure `json:"failures"`
-}
-
-type alert struct {
-	Entity        string   `json:"entity"`
-	Attribute     string   `json:"attribute"`
-	Drift         string   `json:"drift_type"`
-	Before        string   `json:"before"`
-	After         string   `json:"after"`
-	ChangePercent *float64 `json:"change_percent"`
-	Severity      float64  `json:"severity"`
-}
-
-// percent is the relative change as a suffix, " (+30%)"; empty when there is none.
-func (a alert) percent() string {
-	if a.ChangePercent == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (%+.4g%%)", *a.ChangePercent)
 }
 
 // reason is a path from entities to the request for approval.
@@ -180,22 +162,8 @@ func verdictLines(s result) []string {
 	}
 	name := strings.ToUpper(strings.ReplaceAll(s.check.Verdict, "_", " "))
 	lines := []string{fmt.Sprintf("%s: %s, %d stale of %d checked", name, action, s.check.Stale, s.check.Total)}
-	var rows [][]string
-	for _, a := range slices.SortedStableFunc(slices.Values(s.check.Alerts), func(a, b alert) int {
-		return cmp.Compare(b.Severity, a.Severity)
-	}) {
-		subject := a.Entity
-		if a.Drift == safety.BudgetExceeded {
-			subject = "plan for " + a.Entity
-		}
-		rows = append(rows, []string{string(a.Drift), strconv.FormatFloat(a.Severity, 'f', 2, 64),
-			subject + ": " + shown(a.Attribute, a.Before) + " -> " + shown(a.Attribute, a.After) + a.percent()})
-	}
-	for _, line := range table(rows) {
-		lines = append(lines, "  "+line)
-	}
-	for _, f := range s.check.Failures {
-		for _, line := range wrap(strings.Fields(f.String()), " ") {
+	for _, f := range safety.Findings(s.check.Alerts, s.check.Failures) {
+		for _, line := range wrap(strings.Fields(f.Reason+": "+f.Line()), " ") {
 			lines = append(lines, "  "+line)
 		}
 	}
@@ -260,23 +228,15 @@ func wrap(words []string, sep string) []string {
 
 // table aligns rows of cells, two spaces apart, without white space at the end.
 func table(rows [][]string) []string {
-	var widths []int
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
+	w.Flush() // a Builder takes everything
 	var lines []string
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell)
-			line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-		}
-		lines = append(lines, strings.TrimRight(line.String(), " "))
+	for line := range strings.Lines(text.String()) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
 	}
 	return lines
 }

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -34,9 +33,9 @@ func TestPrintSession(t *testing.T) {
 			{Type: "Targeting", Value: "Athletes 18-35", Confidence: 1, Attributes: map[string]entity.Value{"reach": reach}},
 		},
 		check: check{Verdict: "drift", Total: 2, Stale: 1,
-			Alerts: []alert{
-				{Entity: "Strava", Attribute: "availability", Drift: "inventory_depleted", Before: "true", After: "false", Severity: 0.95},
-				{Entity: "Strava", Attribute: "price", Drift: safety.PriceChanged, Before: "$40,000", After: "$52,000", Severity: 0.72, ChangePercent: new(30.0)},
+			Alerts: []safety.Alert{
+				{Entity: "Strava", Attribute: "availability", EntityType: "Product", Drift: "inventory_depleted", Before: "available", After: "unavailable", Severity: 0.95},
+				{Entity: "Strava", Attribute: "price", EntityType: "Product", Drift: safety.PriceChanged, Before: "$40,000", After: "$52,000", Severity: 0.72, ChangePercent: new(30.0)},
 			},
 			Failures: []safety.Failure{{EntityType: "Targeting", Entity: "Athletes 18-35", Reason: "error", Detail: "down"}}},
 		why:  []reason{{entities: []string{"Strava"}, steps: []step{{"planner", "tool a", "informs"}, {"planner", "llm", "informs"}, {"root", "tool b", ""}}}},
@@ -49,9 +48,9 @@ func TestPrintSession(t *testing.T) {
   entities  Product    Strava          unavailable, $40,000  confidence 0.91  gs://x
             Targeting  Athletes 18-35  reach 11,400,000      confidence 1.00
   verdict   DRIFT: blocked, 1 stale of 2 checked
-              inventory_depleted  0.95  Strava: available -> unavailable
-              price_changed       0.72  Strava: $40,000 -> $52,000 (+30%)
-              error: Targeting: Athletes 18-35: down
+              inventory_depleted: availability of Product Strava: available → unavailable, severity 0.95
+              price_changed: price of Product Strava: $40,000 → $52,000 (+30%), severity 0.72
+              error: Targeting Athletes 18-35: its checker returned an error (down)
   why       Strava
               planner: tool a -informs-> llm -informs-> root: tool b
   agent     Nothing was bought.
@@ -86,7 +85,11 @@ func TestWrap(t *testing.T) {
 func TestVerify(t *testing.T) {
 	good := func() (scenario, result) {
 		s := scenarios()[1]
-		return s, result{check: check{Verdict: "drift", Total: 5, Stale: 2, Alerts: slices.Concat(s.want.alerts[1:], s.want.alerts[:1])}}
+		return s, result{check: check{Verdict: "drift", Total: 5, Stale: 2, Alerts: []safety.Alert{
+			{EntityType: "Product", Entity: "Strava Sponsored Routes", Attribute: "price", Drift: safety.PriceChanged, Before: "$40,000", After: "$52,000", Severity: 0.72, ChangePercent: new(30.0)},
+			{EntityType: "Product", Entity: "Yahoo Homepage Takeover", Attribute: "availability", Drift: "inventory_depleted", Before: "available", After: "unavailable", Severity: 0.95},
+			{EntityType: "Budget", Entity: "$200,000", Attribute: "cost", Drift: safety.BudgetExceeded, Before: "$200,000", After: "$212,000", Severity: 0.85, ChangePercent: new(6.0)},
+		}}}
 	}
 	for _, tc := range []struct {
 		name string

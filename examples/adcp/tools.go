@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,7 +33,7 @@ const minScore = 0.9
 
 // mediaTools are the tools of the media planner and of the root agent. They act on the ad server.
 type mediaTools struct {
-	ads    *adClient
+	ads    *adserver.Server
 	record func(agent.Context, ...entity.Entity) error // declares what a tool evaluated; nil: nobody listens
 }
 
@@ -78,7 +77,7 @@ type inventoryResult struct {
 }
 
 func (m *mediaTools) queryInventory(ctx agent.Context, in inventoryArgs) (inventoryResult, error) {
-	placements, err := m.ads.placements(ctx, in.Category)
+	placements, err := m.ads.Placements(in.Category)
 	if err != nil {
 		return inventoryResult{}, err
 	}
@@ -110,7 +109,7 @@ type audienceResult struct {
 }
 
 func (m *mediaTools) matchAudience(ctx agent.Context, in audienceArgs) (audienceResult, error) {
-	all, err := m.ads.audiences(ctx, in.Category)
+	all, err := m.ads.Audiences(in.Category)
 	if err != nil {
 		return audienceResult{}, err
 	}
@@ -146,8 +145,8 @@ type budgetResult struct {
 	Unspent    int64           `json:"unspent"`
 }
 
-func (m *mediaTools) allocateBudget(ctx agent.Context, in budgetArgs) (budgetResult, error) {
-	may, err := m.ads.budget(ctx, in.Account)
+func (m *mediaTools) allocateBudget(_ agent.Context, in budgetArgs) (budgetResult, error) {
+	may, err := m.ads.Account(in.Account)
 	if err != nil {
 		return budgetResult{}, err
 	}
@@ -158,9 +157,9 @@ func (m *mediaTools) allocateBudget(ctx agent.Context, in budgetArgs) (budgetRes
 	if left > may.Amount {
 		return budgetResult{}, fmt.Errorf("the budget %s is more than the %d %s account %s may spend", in.Budget, may.Amount, may.Currency, in.Account)
 	}
-	out := budgetResult{Account: may.Account, Budget: in.Budget, Authorized: may.Amount, Currency: may.Currency, Lines: []adserver.Line{}}
+	out := budgetResult{Account: may.ID, Budget: in.Budget, Authorized: may.Amount, Currency: may.Currency, Lines: []adserver.Line{}}
 	for _, name := range in.Placements {
-		p, err := m.ads.placement(ctx, name)
+		p, err := m.ads.Placement(name)
 		if err != nil {
 			return budgetResult{}, err
 		}
@@ -188,8 +187,8 @@ type campaignResult struct {
 	ArtifactURI string          `json:"artifact_uri"`
 }
 
-func (m *mediaTools) draftCampaign(ctx agent.Context, in draftArgs) (campaignResult, error) {
-	c, _, err := m.ads.draft(ctx, in.Account, in.Lines, in.Audiences)
+func (m *mediaTools) draftCampaign(_ agent.Context, in draftArgs) (campaignResult, error) {
+	c, _, err := m.ads.Draft(in.Account, in.Lines, in.Audiences)
 	if err != nil {
 		return campaignResult{}, err
 	}
@@ -204,13 +203,13 @@ type provisionArgs struct {
 }
 
 func (m *mediaTools) provisionCampaign(ctx agent.Context, in provisionArgs) (campaignResult, error) {
-	return m.provision(ctx, in, contextgraph.Preconditions(ctx))
+	return m.provision(in, contextgraph.Preconditions(ctx))
 }
 
 // provision makes the campaign live, in the world that the check right before it saw: seen are the ETags of its
 // answers. Where anything moved since, the ad server refuses.
-func (m *mediaTools) provision(ctx context.Context, in provisionArgs, seen []safety.Precondition) (campaignResult, error) {
-	c, etag, err := m.toProvision(ctx, in)
+func (m *mediaTools) provision(in provisionArgs, seen []safety.Precondition) (campaignResult, error) {
+	c, etag, err := m.toProvision(in)
 	if err != nil {
 		return campaignResult{}, err
 	}
@@ -218,7 +217,7 @@ func (m *mediaTools) provision(ctx context.Context, in provisionArgs, seen []saf
 	if c.Account != in.Account || !slices.Equal(c.Lines, in.Lines) || !slices.Equal(c.Audiences, in.Audiences) {
 		return campaignResult{}, fmt.Errorf("campaign %s is not the plan that was approved", c.ID)
 	}
-	expect := adserver.Expect{Placements: map[string]string{}, Audiences: map[string]string{}}
+	expect := adserver.Expect{Placements: map[string]string{}, Audiences: map[string]string{}, Campaign: etag}
 	for _, p := range seen {
 		if p.Overridden { // its source is down: there is nothing to insist on
 			continue
@@ -231,10 +230,10 @@ func (m *mediaTools) provision(ctx context.Context, in provisionArgs, seen []saf
 		case "Budget":
 			expect.Account = p.Version
 		case "Campaign":
-			etag = p.Version
+			expect.Campaign = p.Version
 		}
 	}
-	live, err := m.ads.provision(ctx, c.ID, etag, expect)
+	live, err := m.ads.Provision(c.ID, expect)
 	if err != nil {
 		return campaignResult{}, err
 	}
@@ -242,11 +241,11 @@ func (m *mediaTools) provision(ctx context.Context, in provisionArgs, seen []saf
 }
 
 // toProvision returns the campaign the arguments mean: the drafted one, or a new draft of the plan.
-func (m *mediaTools) toProvision(ctx context.Context, in provisionArgs) (adserver.Campaign, string, error) {
+func (m *mediaTools) toProvision(in provisionArgs) (adserver.Campaign, string, error) {
 	if in.CampaignID != "" {
-		return m.ads.campaign(ctx, in.CampaignID)
+		return m.ads.Campaign(in.CampaignID)
 	}
-	return m.ads.draft(ctx, in.Account, in.Lines, in.Audiences)
+	return m.ads.Draft(in.Account, in.Lines, in.Audiences)
 }
 
 func (m *mediaTools) declare(ctx agent.Context, es []entity.Entity) error {

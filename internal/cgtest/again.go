@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/adk/v2/model"
 
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 

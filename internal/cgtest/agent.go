@@ -17,8 +17,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 )
 
 // Serve makes the harness serve the agent, with other plugins behind those of contextgraph.
@@ -35,18 +34,6 @@ func NewTool[A, R any](t testing.TB, name string, f functiontool.Func[A, R]) too
 		t.Fatal(err)
 	}
 	return tl
-}
-
-// DeclaringPlugin returns a plugin of the host. It declares an entity in each call of buy that a
-// person approved, before the gate decides about it.
-func DeclaringPlugin(t testing.TB, h **Harness, e entity.Entity) *plugin.Plugin {
-	return NewPlugin(t, plugin.Config{Name: "declares",
-		BeforeToolCallback: func(ctx agent.Context, tl tool.Tool, _ map[string]any) (map[string]any, error) {
-			if tl.Name() == "buy" && ctx.ToolConfirmation() != nil {
-				return nil, (*h).CG.RecordEntity(ctx, e)
-			}
-			return nil, nil
-		}})
 }
 
 // NewAgent returns an agent with a model.

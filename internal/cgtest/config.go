@@ -27,7 +27,7 @@ type Config struct {
 	contextgraph.Config
 	CheckFuncs    map[string]safety.Checker
 	Databases     map[string]contextgraph.Querier
-	Identity      safety.IdentityFunc
+	Identity      func(context.Context) (string, error)
 	Authorize     safety.Authorizer
 	Format        func(eventType string, content []byte) ([]byte, error)
 	Classify      func(t tool.Tool, args, result map[string]any) error

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 

@@ -5,13 +5,10 @@ package cgtest
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/tool"
@@ -19,7 +16,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 )
 
 // Clock is a clock that tests can move.
@@ -100,27 +97,6 @@ func FoundItems(names ...string) map[string]any {
 		list[i] = map[string]any{"name": n, "price": "$40,000", "available": true}
 	}
 	return map[string]any{"items": list}
-}
-
-// SearchTimes returns a model that calls search n times before it buys.
-func SearchTimes(n int) func(*model.LLMRequest) (*model.LLMResponse, error) {
-	return func(req *model.LLMRequest) (*model.LLMResponse, error) {
-		last, done := adktest.LastResponse(req), 0
-		for _, c := range req.Contents {
-			for _, p := range c.Parts {
-				if p.FunctionResponse != nil && p.FunctionResponse.Name == "search" {
-					done++
-				}
-			}
-		}
-		if (last == nil || last.Name == "search") && done < n {
-			return adktest.Call("search", map[string]any{"query": fmt.Sprintf("q%d", done)}), nil
-		}
-		if last == nil {
-			last = &genai.FunctionResponse{Name: "search"}
-		}
-		return Shopper(&model.LLMRequest{Contents: []*genai.Content{{Parts: []*genai.Part{{FunctionResponse: last}}}}})
-	}
 }
 
 // Replay has search called again in the place of a checker.

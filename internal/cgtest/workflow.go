@@ -4,8 +4,6 @@
 package cgtest
 
 import (
-	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -19,9 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // ServeWorkflow makes the harness serve a workflow with a changed runner.
@@ -111,18 +107,6 @@ func InputAnswer(id string, answer any) *genai.Content {
 	}}}}
 }
 
-// AskInput runs the workflow up to the input and returns the event that asks.
-func (w *Workflow) AskInput() *session.Event {
-	w.T.Helper()
-	for _, ev := range adktest.Run(w.T, w.Runner, User, SessionID, adktest.UserText("buy a route")) {
-		if ev.RequestedInput != nil {
-			return ev
-		}
-	}
-	w.T.Fatal("nobody was asked")
-	return nil
-}
-
 // Reply sends the answer and returns the error of the run.
 func (w *Workflow) Reply(msg *genai.Content) error {
 	w.T.Helper()
@@ -133,48 +117,4 @@ func (w *Workflow) Reply(msg *genai.Content) error {
 		}
 	}
 	return first
-}
-
-// WantTurnedAway checks that a message was refused for the reason and left no trace in
-// the session.
-func (w *Workflow) WantTurnedAway(msg *genai.Content, code string) *safety.Refusal {
-	w.T.Helper()
-	before := w.events()
-	err := w.Reply(msg)
-	var refusal *safety.Refusal
-	if !errors.As(err, &refusal) {
-		w.T.Fatalf("the run ended with %v, want a refusal", err)
-	}
-	if refusal.Code != code {
-		w.T.Errorf("code %q, want %q: %v", refusal.Code, code, err)
-	}
-	if !strings.Contains(err.Error(), "nothing of the message is stored") {
-		w.T.Errorf("the error does not say what became of the message: %v", err)
-	}
-	if after := w.events(); after != before {
-		w.T.Errorf("the session has %d events, %d before the refused message", after, before)
-	}
-	return refusal
-}
-
-func (w *Workflow) events() int {
-	w.T.Helper()
-	resp, err := w.Sessions.Get(w.T.Context(), &session.GetRequest{AppName: App, UserID: User, SessionID: SessionID})
-	if err != nil {
-		return 0
-	}
-	return resp.Session.Events().Len()
-}
-
-// WantState checks the state of the last approval and returns the approval.
-func (w *Workflow) WantState(want safety.ApprovalState) safety.Approval {
-	w.T.Helper()
-	as := w.Approvals(SessionID)
-	if len(as) == 0 {
-		w.T.Fatal("no approval is on record")
-	}
-	if got := as[len(as)-1]; got.State != want {
-		w.T.Errorf("approval state = %q, want %q; report %s", got.State, want, got.Report)
-	}
-	return as[len(as)-1]
 }

@@ -39,42 +39,40 @@ func rules() []rule {
 		{pkg: "record", link: "modules " + network},
 		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
 		{pkg: "internal/text", link: "modules " + network},
-		{pkg: "internal/args", imports: "internal/text", link: outside + " " + storage},
+		{pkg: "internal/text/paths", imports: "internal/text", link: outside + " " + storage},
 		{pkg: "internal/redact", link: "modules " + network},
-		{pkg: "internal/ratelog", link: "modules " + network},
-		{pkg: "internal/mutate", link: "modules " + network},
+		{pkg: "internal/text/ratelog", link: "modules " + network},
 		// The row contract.
 		{pkg: "internal/schema", imports: "record", link: "modules " + network},
 		{pkg: "internal/schema/contract", imports: "record", link: outside},
 		{pkg: "internal/schema/wire", imports: "internal/schema record", link: outside},
 		// The configuration.
-		{pkg: "config", imports: "entity internal/args internal/text", link: outside + " " + storage},
+		{pkg: "config", imports: "entity internal/text internal/text/paths", link: outside + " " + storage},
 
 		// What decides.
-		{pkg: "internal/elements", link: outside + " " + storage},
-		{pkg: "graphsync", imports: "config entity internal/args internal/elements internal/jsonenc internal/schema internal/text record", link: outside + " " + storage},
-		{pkg: "safety", imports: "config entity internal/args internal/jsonenc internal/text record", link: outside + " " + storage},
-		{pkg: "internal/source", imports: "config entity internal/elements internal/text safety", link: adk + " " + cloud + " " + storage},
+		{pkg: "internal/text/paths", link: outside + " " + storage},
+		{pkg: "graphsync", imports: "config entity internal/jsonenc internal/schema internal/text internal/text/paths record", link: outside + " " + storage},
+		{pkg: "safety", imports: "config entity internal/jsonenc internal/text internal/text/paths record", link: outside + " " + storage},
+		{pkg: "internal/source", imports: "config entity internal/text internal/text/paths safety", link: adk + " " + cloud + " " + storage},
 
 		// What reads ADK, records it, and is the gate on top of that.
 		{pkg: "internal/adkreflect", link: dataset + " " + storage, itself: cloud + " " + network},
-		{pkg: "internal/underway", imports: "record", link: "modules " + network},
 		{
 			pkg:     "plugin",
-			imports: "config entity internal/adkreflect internal/jsonenc internal/ratelog internal/redact internal/schema internal/underway record",
+			imports: "config entity internal/adkreflect internal/jsonenc internal/redact internal/schema internal/text/ratelog record",
 			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 		{
 			pkg:     "plugin/gate",
-			imports: "config entity graphsync internal/adkreflect internal/jsonenc internal/ratelog internal/schema internal/text plugin record safety",
+			imports: "config entity graphsync internal/adkreflect internal/jsonenc internal/schema internal/text internal/text/ratelog plugin record safety",
 			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 
 		// What keeps.
 		{pkg: "internal/store", imports: "entity internal/schema record safety", link: outside + " " + storage},
 		{pkg: "internal/queue", imports: "config internal/schema internal/store record", link: outside + " " + storage},
-		{pkg: "internal/journal", imports: "config entity internal/queue internal/ratelog internal/schema internal/store internal/text record safety", link: outside},
-		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
+		{pkg: "internal/journal", imports: "config entity internal/queue internal/schema internal/store internal/text internal/text/ratelog record safety", link: outside},
+		{pkg: "internal/offload", imports: "internal/text/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
 		// What people look at.
@@ -90,31 +88,39 @@ func rules() []rule {
 			imports: "config entity graphsync internal/schema internal/schema/contract internal/store internal/text record",
 			link:    outside,
 		},
-		{pkg: "internal/replicate", imports: "internal/ratelog internal/schema/wire internal/store internal/text record", link: outside},
+		{pkg: "internal/replicate", imports: "internal/schema/wire internal/store internal/text internal/text/ratelog record", link: outside},
 		{
 			pkg:     "internal/bigquery",
-			imports: "bqstream/ask config entity graphsync internal/inspect internal/ratelog internal/replicate internal/schema/wire internal/store internal/text internal/warehouse record",
+			imports: "bqstream/ask config entity graphsync internal/inspect internal/replicate internal/schema/wire internal/store internal/text internal/text/ratelog internal/warehouse record",
 			link:    adk,
 		},
 
 		// What people call.
 		{
 			pkg:     "internal/setup",
-			imports: "config entity graphsync internal/jsonenc internal/offload internal/offload/gcs internal/schema internal/source internal/store internal/text internal/underway internal/warehouse plugin record safety",
+			imports: "config entity graphsync internal/jsonenc internal/offload internal/offload/gcs internal/schema internal/source internal/store internal/text internal/warehouse plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{
 			pkg:     ".",
-			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup internal/source internal/store internal/warehouse plugin plugin/gate record safety",
+			imports: "config entity graphsync internal/journal internal/offload internal/part internal/schema internal/setup internal/source internal/store internal/text/ratelog internal/warehouse plugin plugin/gate record safety",
+			link:    dataset, itself: cloud + " " + storage,
+		},
+		{pkg: "internal/part", imports: "internal/store plugin record", link: dataset + " " + storage},
+		{
+			pkg:     "checkpoint",
+			imports: ". config internal/part internal/store internal/text plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
 		{
 			pkg:     "pgstore",
-			imports: ". config entity internal/queue internal/ratelog internal/schema internal/store internal/text internal/underway record safety",
+			imports: ". config entity internal/queue internal/schema internal/store internal/text internal/text/ratelog plugin record safety",
 			link:    dataset, itself: adk + " " + cloud + " " + network + " " + storage,
 		},
+		// Optional, and for programs without the rest too.
+		{pkg: "flow", link: dataset + " database/sql " + storage, itself: cloud + " net/http"},
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
@@ -128,7 +134,6 @@ func rules() []rule {
 		},
 		// Flows run through ADK, and ask nobody.
 		{pkg: "internal/flowtest", imports: ". config entity internal/setup internal/store internal/text record safety", link: dataset, itself: cloud + " " + storage},
-		{pkg: "internal/flowtest/score", imports: "internal/flowtest", link: dataset},
 		{
 			pkg:     "cmd/contextgraph",
 			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
@@ -144,11 +149,12 @@ func rules() []rule {
 		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
 
 		// What only tests use.
-		{pkg: "internal/adktest", tests: true},
 		{pkg: "internal/cgtest", tests: true},
+		{pkg: "internal/cgtest/rewindtest", tests: true},
+		{pkg: "internal/cgtest/adktest", tests: true},
+		{pkg: "internal/cgtest/rowtest", tests: true},
 		{pkg: "internal/cgtest/testsize", tests: true},
-		{pkg: "internal/rowtest", tests: true},
-		{pkg: "internal/viewertest", tests: true},
+		{pkg: "internal/viewer/viewertest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "internal/journal/journaltest", tests: true},
 		{pkg: "internal/pgtest", tests: true},

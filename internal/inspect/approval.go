@@ -117,7 +117,7 @@ type Rested struct {
 	// Conditions are the conditions on attributes, in words: "at least 8".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	// Now and AsOf come from the last check that asked for it. Outcome is the result of the
-	// comparison (safety.EntityOutcome), "" if it was never checked.
+	// comparison (safety.EntityUnchanged …), "" if it was never checked.
 	Now     map[string]string `json:"now,omitempty"`
 	AsOf    time.Time         `json:"as_of,omitzero"`
 	Outcome string            `json:"outcome,omitempty"`

@@ -45,7 +45,7 @@ func (q *request) explanation() string {
 		}
 		return fmt.Sprintf("Rejected%s. %s did not run; it needs a new request.", q.by(), capital(what))
 	case StatusSuperseded:
-		return fmt.Sprintf("The same call was asked for again, and only the newer request counts. An answer to this one does not let %s run.", what)
+		return fmt.Sprintf("The same call was asked for again, or the session went back to before this request, and only the newer request counts. An answer to this one does not let %s run.", what)
 	case StatusExpired:
 		return fmt.Sprintf("Nothing came of it in time%s. %s can not run any more; it needs a new request.", q.since(), capital(what))
 	case StatusExecuted:

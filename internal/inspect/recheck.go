@@ -53,7 +53,7 @@ func NewChecked(report []byte, needsAgent map[string]string) (Checked, error) {
 func (c *Checked) explanation() string {
 	skipped := 0
 	for _, e := range c.Check.Entities {
-		if e.Outcome == safety.EntitySkipped.String() {
+		if e.Outcome == safety.EntitySkipped {
 			skipped++
 		}
 	}

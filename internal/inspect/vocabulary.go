@@ -10,7 +10,7 @@ type Word struct {
 }
 
 // Words has the names of codes, by what they are codes of: "status" a [Status], "outcome" the outcome of
-// the check of one entity (safety.EntityOutcome), "stage" the stage of a [Check].
+// the check of one entity (safety.EntityUnchanged …), "stage" the stage of a [Check].
 var Words = map[string]map[string]Word{
 	"status": {
 		string(StatusNone):        {"No approval", ""},

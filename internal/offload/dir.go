@@ -6,23 +6,24 @@ package offload
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
 
 const (
-	// tmpDir holds files being written. It is in the store's folder, so that a file
-	// moves to its name within one file system.
-	tmpDir = ".tmp"
+	// tmpDir holds files being written, and says that the folder is ours. It is in the store's folder, so that a
+	// file moves to its name within one file system.
+	tmpDir = ".contextgraph"
 	// leftoverAge is how old a file in tmpDir is when whoever wrote it is gone.
 	leftoverAge = time.Hour
 	// writeSlice is how much is written between two looks at the context.
@@ -60,7 +61,7 @@ func OpenDir(path string, sync bool) (*Dir, error) {
 
 // prepareTmp shows that files can be written and removes old leftovers.
 func (d *Dir) prepareTmp() error {
-	if err := d.root.Mkdir(tmpDir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := d.root.MkdirAll(tmpDir, dirMode); err != nil {
 		return err
 	}
 	probe, err := d.writeTmp(context.Background(), nil)
@@ -166,46 +167,22 @@ func write(ctx context.Context, f *os.File, data []byte) error {
 
 // publish gives the file tmp its name, unless that is taken.
 func (d *Dir) publish(tmp, name string) error {
-	linkErr := d.link(tmp, name)
-	if linkErr == nil {
+	err := d.link(tmp, name)
+	if errors.Is(err, fs.ErrExist) {
+		return ErrExists
+	}
+	if err == nil {
 		return nil
 	}
-	if errors.Is(linkErr, fs.ErrExist) {
+	// A file system without hard links: two processes that write one name at once both come here, and the later one
+	// wins. Whoever calls Put makes names unique, so both have the same part.
+	if _, statErr := d.root.Lstat(name); statErr == nil {
 		return ErrExists
 	}
-	err := d.claimAndRename(tmp, name)
-	if err != nil && !errors.Is(err, ErrExists) {
-		return errors.Join(linkErr, err)
+	if renameErr := d.root.Rename(tmp, name); renameErr != nil {
+		return errors.Join(err, renameErr)
 	}
-	return err
-}
-
-// claimAndRename is for file systems without hard links, where the way to move a
-// file is to rename it, which overwrites. Of all who want the name only the one who
-// creates its claim goes on.
-func (d *Dir) claimAndRename(tmp, name string) (err error) {
-	claim := claimName(name)
-	f, err := d.root.OpenFile(claim, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if errors.Is(err, fs.ErrExist) {
-		// Not the part itself: it may be a claim of ours that could not be removed.
-		return Permanent(ErrExists)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close(), d.root.Remove(claim)) }()
-	switch _, err := d.root.Lstat(name); {
-	case err == nil:
-		return ErrExists
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	return d.root.Rename(tmp, name)
-}
-
-func claimName(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return path.Join(tmpDir, hex.EncodeToString(sum[:])+".claim")
+	return nil
 }
 
 // syncDirs makes the entries of dir, and of all folders above it, survive a power
@@ -227,3 +204,84 @@ func (d *Dir) syncDirs(dir string) error {
 		}
 	}
 }
+
+// othersMode are the permission bits of everybody but the owner.
+const othersMode = 0o077
+
+// openRoot opens the folder at path, creates it when there is none, and makes sure
+// that only its owner can read what is in it.
+func openRoot(path string) (_ *os.Root, err error) {
+	if path == "" || strings.Contains(path, "://") {
+		return nil, errors.New("not a path: give the path of a folder")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
+		return nil, errors.New("not a folder: give the path of a folder")
+	}
+	if err := os.MkdirAll(abs, dirMode); err != nil {
+		return nil, fmt.Errorf("create it: %w: choose another folder", err)
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("%w: choose another folder or change its permissions", err)
+	}
+	if err := closeToOthers(root); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+// closeToOthers takes permissions from everybody but the owner where the folder is ours to change: it is empty, or has
+// our folder. A folder that holds anything else may be shared for a reason.
+func closeToOthers(root *os.Root) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	// Looked for last: another process may be opening the folder, and makes our folder first.
+	_, missing := root.Lstat(tmpDir)
+	mode, err := openTo(root)
+	switch {
+	case err != nil || mode == 0:
+		return err
+	case len(entries) > 0 && missing != nil:
+		return fmt.Errorf("mode %v lets others read it, and it holds files that are not ours: choose an empty folder, or run chmod 700 on it", mode)
+	}
+	if err := root.Chmod(".", dirMode); err != nil {
+		return fmt.Errorf("mode %v lets others read it: %w: run chmod 700 on it as its owner or choose another folder", mode, err)
+	}
+	if mode, err = openTo(root); err == nil && mode != 0 {
+		return fmt.Errorf("mode stays %v after chmod 700: its file system does not keep permissions: mount it with umask=077 or choose another folder", mode)
+	}
+	return err
+}
+
+// openTo returns the mode of the folder if others than its owner have permissions.
+func openTo(root *os.Root) (fs.FileMode, error) {
+	info, err := root.Stat(".")
+	if err != nil || runtime.GOOS == "windows" || info.Mode()&othersMode == 0 {
+		return 0, err
+	}
+	return info.Mode().Perm(), nil
+}
+
+// fileURL returns the file URL of an absolute path, of this system or of Windows:
+// "/a b" is file:///a%20b, `C:\a` is file:///C:/a, `\\host\share` is
+// file://host/share. No path of another system looks like the latter two.
+func fileURL(path string) string {
+	drive := len(path) >= 3 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+	share, isShare := strings.CutPrefix(path, `\\`)
+	switch {
+	case drive:
+		path = "/" + strings.ReplaceAll(path, `\`, "/")
+	case isShare:
+		path = strings.ReplaceAll(share, `\`, "/")
+	}
+	return "file://" + escapePath(strings.TrimSuffix(path, "/"))
+}
+
+// escapePath encodes path for a URL; slashes stay.
+func escapePath(path string) string { return (&url.URL{Path: path}).EscapedPath() }

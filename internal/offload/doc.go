@@ -25,9 +25,8 @@
 //
 // A [Dir] holds each part in a file at its name, in sub-folders where the name has
 // slashes, and nothing but the bytes: the content type is in the row. The folder
-// ".tmp" in it holds files being written; a file appears under its name whole or not
-// at all, also when the process is killed. The file ".contextgraph" says that the
-// folder is ours.
+// ".contextgraph" in it holds files being written, and says that the folder is ours. A file
+// appears under its name whole or not at all, also when the process is killed.
 //
 // Folders have mode 0700 and files 0600, whatever the umask: their owner may read
 // them, and root, and nobody else. A folder of ours that was opened to others is

@@ -11,9 +11,6 @@ import (
 // FileURL is under test with paths of other systems.
 var FileURL = fileURL
 
-// ClaimName is where a file system without hard links has the claim to a name.
-var ClaimName = claimName
-
 // CloseGrace is how long Close waits for a store that does not answer.
 const CloseGrace = closeGrace
 

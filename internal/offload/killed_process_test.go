@@ -63,7 +63,7 @@ func TestKill(t *testing.T) {
 			openDir(t, dir, false)
 			leftovers := 0
 			for name, data := range files(t, dir) {
-				if path.Dir(name) == ".tmp" {
+				if path.Dir(name) == ".contextgraph" {
 					leftovers++
 					continue
 				}

@@ -3,8 +3,6 @@
 
 package offload
 
-import "maps"
-
 // Reason says why a part was refused or lost. The set may grow.
 type Reason string
 
@@ -51,13 +49,4 @@ type Stats struct {
 	// with that of parts that Put is copying.
 	Queued      int
 	QueuedBytes int64
-}
-
-// Stats returns the counters. It may be called at any time, also after Close.
-func (u *Uploader) Stats() Stats {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	s := u.stats
-	s.Refused, s.Lost = maps.Clone(s.Refused), maps.Clone(s.Lost)
-	return s
 }

@@ -7,11 +7,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 )
 
 // DefaultTimeout is the default of [Config] Timeout.
@@ -43,13 +49,16 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c *Config) setDefaults() {
-	c.MaxBytes = cmp.Or(c.MaxBytes, c.QueueBytes)
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-}
+// ErrUnwritten is in the error of [Uploader.Close] when parts were given up.
+var ErrUnwritten = errors.New("parts were not stored when the time of Close was up")
+
+var (
+	errTimeout = errors.New("the time for one part is up") // ends the attempts
+	errPanic   = errors.New("the store panicked")
+)
+
+// closeGrace is how long Close waits for the store once its context has ended.
+const closeGrace = 500 * time.Millisecond
 
 // part is what Put accepted.
 type part struct {
@@ -71,28 +80,28 @@ type Uploader struct {
 	done     chan struct{}
 	closeErr error
 
-	mu      sync.Mutex
-	wake    sync.Cond // the worker has something to do, or nothing any more
-	waiting []part
-	storing *part         // what the worker stores; nil for none, or when it was given up
-	closed  bool          // Put refuses
-	stats   Stats         // Queued and QueuedBytes include the part that is being stored
-	settled chan struct{} // closed when a part is settled; nil while nobody waits for that
-	lost    failures
-	// refusals is news for the log: Put itself must not wait for it.
-	refusals bool
+	mu       sync.Mutex
+	changed  chan struct{} // closed when something below changes; nil while nobody waits for that
+	queue    []part        // the first one is being stored
+	closed   bool          // Put refuses
+	refusals bool          // news for the log: Put itself must not wait for it
+	stats    Stats         // Queued and QueuedBytes include the part that is being stored
+	lost     int           // parts
+	told     int           // how many of them a Flush has returned
+	lastLoss error
 }
 
 // New starts an Uploader. [Uploader.Close] ends it.
 func New(cfg Config) *Uploader {
-	cfg.setDefaults()
+	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, cfg.QueueBytes)
+	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	u := &Uploader{
 		cfg:   cfg,
 		log:   slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, nil)),
 		done:  make(chan struct{}),
 		stats: Stats{Refused: make(map[Reason]uint64), Lost: make(map[Reason]uint64)},
 	}
-	u.wake.L = &u.mu
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	go u.work()
 	return u
@@ -103,24 +112,32 @@ func New(cfg Config) *Uploader {
 // part is refused, and counted with its reason in [Stats]: it is too large, the
 // queue is full, the name is not usable or the Uploader is closed.
 func (u *Uploader) Put(name, contentType string, data []byte) (uri string, ok bool) {
-	uri, refused := u.admit(name, int64(len(data)))
-	size := int64(len(name)+len(contentType)+len(data)) + partOverhead
+	p := part{name: name, contentType: contentType, size: int64(len(name)+len(contentType)+len(data)) + partOverhead}
+	uri, refused := u.reserve(name, p.size, int64(len(data)))
 	if refused == "" {
-		refused = u.reserve(int64(len(data)), size)
+		p.data = bytes.Clone(data) // outside of the lock: large parts take milliseconds
 	}
-	if refused == "" {
-		// Copied outside of the lock: large parts take milliseconds.
-		refused = u.push(part{name: name, contentType: contentType, data: bytes.Clone(data), size: size})
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	defer u.wake()
+	if refused == "" && u.closed {
+		u.stats.QueuedBytes -= p.size
+		refused = ReasonClosed
 	}
 	if refused != "" {
-		u.refuse(refused)
+		u.stats.Refused[refused]++
+		u.refusals = true
 		return "", false
 	}
+	u.stats.Accepted++
+	u.stats.Queued++
+	u.queue = append(u.queue, p)
 	return uri, true
 }
 
-// admit looks at the part alone and returns its URI.
-func (u *Uploader) admit(name string, n int64) (uri string, refused Reason) {
+// reserve makes room for a part with n bytes of data and returns its URI. A part that is alone always fits, so that
+// the queue can hold the largest one.
+func (u *Uploader) reserve(name string, size, n int64) (uri string, refused Reason) {
 	if n > u.cfg.MaxBytes {
 		return "", ReasonTooLarge
 	}
@@ -132,43 +149,209 @@ func (u *Uploader) admit(name string, n int64) (uri string, refused Reason) {
 			uri, refused = "", ReasonPanic
 		}
 	}()
-	return u.cfg.Store.URI(name), ""
-}
-
-// reserve makes room for a part of n bytes that counts as size. A part that is alone
-// always fits, so that the queue can hold the largest one.
-func (u *Uploader) reserve(n, size int64) (refused Reason) {
+	uri = u.cfg.Store.URI(name)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	switch {
-	case u.closed:
-		return ReasonClosed
-	case u.stats.QueuedBytes+n > u.cfg.QueueBytes:
-		return ReasonQueueFull
+	if !u.closed && u.stats.QueuedBytes+n > u.cfg.QueueBytes {
+		return "", ReasonQueueFull
 	}
-	u.stats.QueuedBytes += size
-	return ""
+	u.stats.QueuedBytes += size // Put gives it back if the Uploader is closed
+	return uri, ""
 }
 
-// push queues p. The queue must have room.
-func (u *Uploader) push(p part) (refused Reason) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.closed {
-		u.stats.QueuedBytes -= p.size
-		return ReasonClosed
+// wake tells all that wait of a change. The caller holds mu.
+func (u *Uploader) wake() {
+	if u.changed != nil {
+		close(u.changed)
+		u.changed = nil
 	}
-	u.stats.Accepted++
-	u.stats.Queued++
-	u.waiting = append(u.waiting, p)
-	u.wake.Signal()
-	return ""
 }
 
-func (u *Uploader) refuse(r Reason) {
+// wait waits for a change, without mu, which the caller holds. It reports false when stop was first.
+func (u *Uploader) wait(stop <-chan struct{}) bool {
+	if u.changed == nil {
+		u.changed = make(chan struct{})
+	}
+	changed := u.changed
+	u.mu.Unlock()
+	defer u.mu.Lock()
+	select {
+	case <-changed:
+		return true
+	case <-stop:
+		return false
+	}
+}
+
+// Flush waits until every part that was accepted before the call is stored or lost.
+// Its error says how many were lost since the last Flush before the call that said so. When ctx ends
+// first, Flush returns its cause and the parts are still being stored.
+func (u *Uploader) Flush(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.stats.Refused[r]++
-	u.refusals = true
-	u.wake.Signal()
+	told, upTo := u.told, u.stats.Accepted
+	// Parts are settled in the order in which they were accepted.
+	waiting := func() int64 { return int64(upTo) - int64(u.stats.Accepted) + int64(u.stats.Queued) }
+	for waiting() > 0 {
+		if !u.wait(ctx.Done()) && waiting() > 0 {
+			return fmt.Errorf("offload: flush: %d parts still wait: %w", waiting(), context.Cause(ctx))
+		}
+	}
+	// Another Flush may have said so since, to somebody else.
+	if n := u.lost - told; n > 0 {
+		u.told = u.lost
+		return fmt.Errorf("offload: flush: %d parts were lost, the last because: %w", n, u.lastLoss)
+	}
+	return nil
+}
+
+// Close refuses further parts, stores the waiting ones and closes the store. If ctx ends first,
+// waiting parts are given up and the part in work is interrupted. They count as lost for
+// ReasonUnwritten, and the error is an [ErrUnwritten]. Close returns at the latest half a second
+// after ctx has ended, also if the store hangs; a hanging call then ends with the store. Only the
+// first call closes; all calls wait for it and return its result.
+func (u *Uploader) Close(ctx context.Context) error {
+	u.mu.Lock()
+	u.closed = true
+	u.wake()
+	u.mu.Unlock()
+	select {
+	case <-u.done:
+		return u.closeErr
+	case <-ctx.Done():
+		u.cancel(context.Cause(ctx)) // the worker gives up what waits
+	}
+	select {
+	case <-u.done:
+		return u.closeErr
+	case <-time.After(closeGrace):
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, p := range u.queue {
+		u.settle(p, ReasonUnwritten, ErrUnwritten)
+	}
+	u.queue = nil
+	return fmt.Errorf("offload: close: the store does not answer: %w", cmp.Or(u.unwritten(), context.Cause(u.ctx)))
+}
+
+// unwritten returns the error for parts that Close gave up, if any. The caller holds mu.
+func (u *Uploader) unwritten() error {
+	if n := u.stats.Lost[ReasonUnwritten]; n > 0 {
+		return fmt.Errorf("%d %w: %w", n, ErrUnwritten, context.Cause(u.ctx))
+	}
+	return nil
+}
+
+// Stats returns the counters. It may be called at any time, also after Close.
+func (u *Uploader) Stats() Stats {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := u.stats
+	s.Refused, s.Lost = maps.Clone(s.Refused), maps.Clone(s.Lost)
+	return s
+}
+
+// work is the worker's goroutine. It closes the store at its end.
+func (u *Uploader) work() {
+	u.mu.Lock()
+	for u.refusals || len(u.queue) > 0 || !u.closed {
+		switch {
+		case u.refusals:
+			u.refusals = false
+			refused := maps.Clone(u.stats.Refused)
+			u.mu.Unlock()
+			u.log.Warn("contextgraph: offload: parts were refused; their bytes are not kept", "refused", refused)
+			u.mu.Lock()
+		case len(u.queue) > 0:
+			p := u.queue[0]
+			u.mu.Unlock()
+			lost, err := u.store(p)
+			u.mu.Lock()
+			if len(u.queue) > 0 { // else it counts as lost already
+				u.queue[0] = part{} // lets go of the bytes
+				u.queue = u.queue[1:]
+				u.settle(p, lost, err)
+			}
+		default:
+			u.wait(nil)
+		}
+	}
+	err := u.unwritten()
+	u.mu.Unlock()
+	if err := errors.Join(err, guard(u.cfg.Store.Close)); err != nil {
+		u.closeErr = fmt.Errorf("offload: close: %w", err)
+	}
+	u.cancel(nil)
+	close(u.done)
+}
+
+// settle counts what became of p. The caller holds mu.
+func (u *Uploader) settle(p part, lost Reason, err error) {
+	u.stats.Queued--
+	u.stats.QueuedBytes -= p.size
+	if lost == "" {
+		u.stats.Stored++
+		u.stats.StoredBytes += uint64(len(p.data))
+	} else {
+		u.stats.Lost[lost]++
+		u.lost++
+		u.lastLoss = err
+	}
+	u.wake()
+}
+
+// store stores p, with as many attempts as its time allows. lost is empty when p is stored.
+func (u *Uploader) store(p part) (lost Reason, err error) {
+	lost, err = u.attempts(p)
+	if lost != "" {
+		if u.ctx.Err() != nil {
+			lost = ReasonUnwritten
+		}
+		u.log.Error("contextgraph: offload: a part is lost; its row names it nevertheless",
+			"name", p.name, "bytes", len(p.data), "reason", string(lost), "error", err)
+	}
+	return lost, err
+}
+
+func (u *Uploader) attempts(p part) (lost Reason, err error) {
+	if u.ctx.Err() != nil {
+		return ReasonUnwritten, ErrUnwritten
+	}
+	ctx, cancel := context.WithTimeoutCause(u.ctx, u.cfg.Timeout, errTimeout)
+	defer cancel()
+	// What stands under a name with the digest of the part is the part. After an attempt that failed it is too: only
+	// the answer was lost.
+	mayExist := strings.Contains(p.name, fmt.Sprintf("%x", sha256.Sum256(p.data)))
+	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
+		err := guard(func() error { return u.cfg.Store.Create(ctx, p.name, p.contentType, p.data) })
+		switch {
+		case err == nil, errors.Is(err, ErrExists) && mayExist && !isPermanent(err):
+			return "", nil
+		case errors.Is(err, ErrExists):
+			return ReasonExists, err
+		case errors.Is(err, errPanic):
+			return ReasonPanic, err
+		case isPermanent(err):
+			return ReasonFailed, err
+		case ctx.Err() != nil:
+			return ReasonTimeout, err
+		}
+		mayExist = true
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ReasonFailed, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// guard calls a method of the store and makes an error of a panic.
+func guard(call func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanic, v, debug.Stack())
+		}
+	}()
+	return call()
 }

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
+	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 )
 
 // Errors of Flush and Close that callers may branch on.

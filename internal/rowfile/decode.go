@@ -19,16 +19,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+// eventName is how the type of an event is written.
+var eventName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)
+
 // decoder reads rows, one a line.
 type decoder struct {
 	o    Options
 	got  *Contents
 	seen map[[sha256.Size]byte]int // lines without an event id
-	name *regexp.Regexp
-}
-
-func newDecoder(o Options, got *Contents) *decoder {
-	return &decoder{o: o, got: got, seen: make(map[[sha256.Size]byte]int), name: regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)}
 }
 
 // row reads one line and adds it to the contents.
@@ -140,14 +138,11 @@ func (r *lineReader) boolean(column string) bool {
 	if v == nil {
 		return false
 	}
-	switch strings.ToLower(strings.Trim(string(v), `"`)) {
-	case "true", "1":
-		return true
-	case "false", "0":
-		return false
+	b, err := strconv.ParseBool(strings.ToLower(strings.Trim(string(v), `"`)))
+	if err != nil {
+		r.fail(column, "%s is neither true nor false", sample(v))
 	}
-	r.fail(column, "%s is neither true nor false", sample(v))
-	return false
+	return b
 }
 
 // sample returns the beginning of a value for an error.
@@ -165,7 +160,7 @@ func (d *decoder) event(r *lineReader, line []byte) (record.Event, error) {
 	if e.Timestamp = r.timestamp(); r.err != nil {
 		return e, r.err
 	}
-	if !d.name.MatchString(e.EventType) {
+	if !eventName.MatchString(e.EventType) {
 		r.fail("event_type", "%q is no name of an event, such as %s", text.Clip(e.EventType, 60), cmp.Or(text.Nearest(strings.ToUpper(e.EventType), record.EventTypes()), record.LLMRequest))
 	}
 	switch e.Status {

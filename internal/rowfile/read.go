@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ type Contents struct {
 // error for a canceled ctx is its cause.
 func Read(ctx context.Context, in io.Reader, name string, o Options) (*Contents, error) {
 	got := &Contents{Unknown: make(map[string]int)}
-	d := newDecoder(o, got)
+	d := &decoder{o: o, got: got, seen: make(map[[sha256.Size]byte]int)}
 	total := 0
 	start := bufio.NewReader(in)
 	if head, _ := start.Peek(len(sqliteHeader)); string(head) == sqliteHeader {
@@ -95,16 +96,12 @@ func Read(ctx context.Context, in io.Reader, name string, o Options) (*Contents,
 	case err != nil:
 		return nil, err
 	case got.Skipped > 0 && !o.SkipBad:
-		return nil, fmt.Errorf("%s holds %d lines that are no rows, so nothing was read:\n%w%s", name, got.Skipped, errors.Join(got.Bad...), more(got))
+		if n := got.Skipped - len(got.Bad); n > 0 {
+			got.Bad = append(got.Bad, fmt.Errorf("and %d more", n))
+		}
+		return nil, fmt.Errorf("%s holds %d lines that are no rows, so nothing was read:\n%w", name, got.Skipped, errors.Join(got.Bad...))
 	}
 	return got, nil
-}
-
-func more(got *Contents) string {
-	if n := got.Skipped - len(got.Bad); n > 0 {
-		return fmt.Sprintf("\nand %d more", n)
-	}
-	return ""
 }
 
 // eachLine calls use for each line, from 1 on. Of one that is too long it gives nothing.
@@ -113,30 +110,22 @@ func eachLine(in io.Reader, use func(number int, line []byte, tooLong bool) erro
 	var line []byte
 	for number := 1; ; number++ {
 		line = line[:0]
-		tooLong := false
-		var err error
-		for {
-			var part []byte
-			part, err = r.ReadSlice('\n')
-			if tooLong = tooLong || len(line)+len(part) > maxRowBytes; tooLong {
-				line = line[:0]
-			} else {
+		size := 0
+		for more := true; more; {
+			part, rest, err := r.ReadLine()
+			if err == io.EOF && size == 0 {
+				return nil
+			}
+			if err != nil && err != io.EOF {
+				return err
+			}
+			more = rest && err == nil
+			if size += len(part); size <= maxRowBytes {
 				line = append(line, part...)
 			}
-			if !errors.Is(err, bufio.ErrBufferFull) {
-				break
-			}
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err := use(number, line, size > maxRowBytes); err != nil {
 			return err
-		}
-		if len(line) > 0 || tooLong {
-			if useErr := use(number, line, tooLong); useErr != nil {
-				return useErr
-			}
-		}
-		if err != nil {
-			return nil
 		}
 	}
 }

@@ -50,6 +50,8 @@ type ADK struct {
 	Agent         bool     `json:"agent"`
 	Fresh         bool     `json:"fresh"`
 	Closed        []string `json:"closed"`
+	Rewinds       []string `json:"rewinds"` // the rows of the rewinds that the history of a run goes by
+	Left          []string `json:"left"`    // the runs that a rewind left
 	Of            string   `json:"of"`
 	Partial       bool     `json:"partial"`
 	Joins         bool     `json:"joins"`

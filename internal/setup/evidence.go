@@ -13,7 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
-	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -59,11 +59,11 @@ func NewEvidence(of *graphsync.Sessions, j store.Store, p Program) safety.Eviden
 
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Decision) (safety.Snapshot, error) {
-	turns := underway.Of(ctx, s)
+	turns := plugin.TurnsOf(ctx, s)
 	if ev.of.Extractor().ReadsOther() != "" {
 		turns.Earlier = slices.Concat(turns.Earlier, turns.Unanswered)
 	}
-	selectAll := func() (graphsync.Selection, error) { return ev.of.Select(ctx, s, d, turns.Named()...) }
+	selectAll := func() (graphsync.Selection, error) { return ev.of.Select(ctx, s, d, named(turns)...) }
 	live := ev.Running(s)
 	sel, err := selectAll()
 	if err != nil {
@@ -126,7 +126,7 @@ func (ev *evidence) Collect(ctx context.Context, s record.Session, d record.Deci
 	receipt.Notes = remarks
 	return safety.Snapshot{
 		Evidence: sel.Evidence, Expected: ev.expected, Receipt: receipt,
-		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Gaps()),
+		Gaps: slices.Concat(gaps, turnGaps(turns, sel.RunsOf), ev.Gaps()),
 	}, nil
 }
 

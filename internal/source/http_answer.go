@@ -13,8 +13,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/elements"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
+	"github.com/adk-contextgraph/contextgraph/internal/text/paths"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -56,7 +56,7 @@ func (a *httpAttribute) of(document any) (any, error) {
 	if a.Type != entity.KindSet {
 		return text.One(a.path.Select(document))
 	}
-	list, found, err := elements.Of(a.path, document)
+	list, found, err := paths.Elements(a.path, document)
 	if !found {
 		return nil, err
 	}

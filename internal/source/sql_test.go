@@ -349,11 +349,17 @@ func TestSQLPrepare(t *testing.T) {
 		"right":         {&fakeDB{columns: columns}, safety.OriginSQL, t.Context(), ""},
 		"no such table": {&fakeDB{queryErr: errors.New("no such table: placements")}, safety.OriginSQL, t.Context(), "does not take the query, with NULL for each of its arguments: no such table: placements"},
 		"a lost column": {&fakeDB{columns: columns[1:]}, safety.OriginSQL, t.Context(), fmt.Sprintf("gives no column %q; it gives [", columns[0])},
+		"a lost time":   {&fakeDB{columns: append(columns[:1:1], columns[2:]...)}, safety.OriginSQL, t.Context(), `gives no column "read_at"`},
+		"no version":    {&fakeDB{columns: columns[1:]}, safety.OriginSQL, t.Context(), ""},
 		"away":          {&fakeDB{queryErr: driver.ErrBadConn}, safety.OriginSQL, t.Context(), ""},
 		"no time":       {&fakeDB{queryErr: errors.New("canceled")}, safety.OriginSQL, ended, ""},
 		"costs money":   {&fakeDB{queryErr: errors.New("no such table: placements")}, "bigquery", t.Context(), ""},
 	} {
-		c, err := source.SQL(whole, querierOf{tt.db.open(t)}, tt.kind, nil)
+		query := whole
+		if name == "no version" {
+			query.Version = ""
+		}
+		c, err := source.SQL(query, querierOf{tt.db.open(t)}, tt.kind, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

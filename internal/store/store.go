@@ -171,8 +171,8 @@ type Session struct {
 
 // Standing has the subject of a session and its status.
 type Standing struct {
-	// Rows are the messages of the user, the requests to humans, the answers and the checks, in the
-	// order of recording. Messages may have no attributes, and checks no content. Requests and answers
+	// Rows are the messages of the user, the requests to humans, the answers, the checks and the checkpoints, in
+	// the order of recording. Messages may have no attributes, and checks no content. Requests and answers
 	// have content if Approvals is empty.
 	Rows []record.Event
 	// Approvals are those of the ledger, oldest first. Their long parts may be empty.
@@ -182,7 +182,7 @@ type Standing struct {
 // Milestone reports whether the rows of a type are in [Standing.Rows].
 func Milestone(eventType string) bool {
 	switch eventType {
-	case record.UserMessageReceived, record.WorldChangeCheck,
+	case record.UserMessageReceived, record.WorldChangeCheck, record.AgentStateCheckpoint,
 		record.HITLConfirmationRequest, record.HITLConfirmationRequestCompleted,
 		record.HITLCredentialRequest, record.HITLCredentialRequestCompleted,
 		record.HITLInputRequest, record.HITLInputRequestCompleted:

@@ -17,7 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
-	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 

@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -16,8 +18,7 @@ import (
 
 // Row is one row that was applied to the table.
 type Row struct {
-	// EventID, User and Session are the columns event_id, user_id and session_id, empty
-	// where the schema has none.
+	// EventID, User and Session are the columns event_id, user_id and session_id, empty where the schema has none.
 	EventID, User, Session string
 	// Connection and Request number the connection of the server and the request on it,
 	// from 0.
@@ -68,8 +69,7 @@ func plain(fd protoreflect.FieldDescriptor, v protoreflect.Value) any {
 
 // writerSchema is what the first request of a connection says about its rows.
 type writerSchema struct {
-	row                    protoreflect.MessageDescriptor
-	eventID, user, session protoreflect.FieldDescriptor
+	row protoreflect.MessageDescriptor
 }
 
 // newWriterSchema resolves dp the way the service does: on its own, with nothing
@@ -83,13 +83,7 @@ func newWriterSchema(dp *descriptorpb.DescriptorProto) (*writerSchema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writer schema: %w", err)
 	}
-	row := file.Messages().Get(0)
-	return &writerSchema{
-		row:     row,
-		eventID: row.Fields().ByName("event_id"),
-		user:    row.Fields().ByName("user_id"),
-		session: row.Fields().ByName("session_id"),
-	}, nil
+	return &writerSchema{file.Messages().Get(0)}, nil
 }
 
 // columns returns the names of the top-level columns.
@@ -101,39 +95,19 @@ func (s *writerSchema) columns() []string {
 	return names
 }
 
-// errUnknownField is returned for a row with a field that its schema has not.
-var errUnknownField = errors.New("the row has a field that the writer schema has not")
-
 // decode reads one row, whole.
 func (s *writerSchema) decode(encoded []byte) (protoreflect.Message, error) {
 	m := dynamicpb.NewMessage(s.row)
 	if err := proto.Unmarshal(encoded, m); err != nil {
 		return nil, err
 	}
-	if hasUnknown(m) {
-		return nil, errUnknownField
-	}
-	return m, nil
-}
-
-func hasUnknown(m protoreflect.Message) bool {
-	if len(m.GetUnknown()) > 0 {
-		return true
-	}
-	found := false
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case fd.Message() == nil:
-		case fd.IsList():
-			for i := range v.List().Len() {
-				found = found || hasUnknown(v.List().Get(i).Message())
-			}
-		default:
-			found = hasUnknown(v.Message())
+	return m, protorange.Range(m, func(at protopath.Values) error {
+		v := at.Index(-1).Value.Interface()
+		if below, ok := v.(protoreflect.Message); ok && len(below.GetUnknown()) > 0 {
+			return errors.New("the row has a field that the writer schema has not")
 		}
-		return !found
+		return nil
 	})
-	return found
 }
 
 // read decodes encoded into a Row.
@@ -142,14 +116,11 @@ func (s *writerSchema) read(encoded []byte) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	text := func(fd protoreflect.FieldDescriptor) string {
-		if fd == nil {
-			return ""
+	text := func(column protoreflect.Name) string {
+		if fd := s.row.Fields().ByName(column); fd != nil {
+			return m.Get(fd).String()
 		}
-		return m.Get(fd).String()
+		return ""
 	}
-	return Row{
-		EventID: text(s.eventID), User: text(s.user), Session: text(s.session),
-		Bytes: len(encoded), encoded: encoded, schema: s,
-	}, nil
+	return Row{EventID: text("event_id"), User: text("user_id"), Session: text("session_id"), Bytes: len(encoded), encoded: encoded, schema: s}, nil
 }

@@ -42,6 +42,13 @@ type record struct {
 	unanswered, maxUnanswered int // bytes
 }
 
+// locked reads something of a server.
+func locked[T any](s *Server, read func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return read()
+}
+
 // see notes a row that was read.
 func (r *record) see(row Row) {
 	if !r.seen[row.EventID] {
@@ -59,26 +66,17 @@ func (r *record) apply(row Row) {
 // Arrived returns each row once, in the order in which the server first read them,
 // whatever became of them then.
 func (s *Server) Arrived() []Row {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.record.arrived)
+	return locked(s, func() []Row { return slices.Clone(s.record.arrived) })
 }
 
 // Rows returns the rows of the table in the order in which they were applied, with
 // those that were applied more than once.
-func (s *Server) Rows() []Row {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.record.rows)
-}
+func (s *Server) Rows() []Row { return locked(s, func() []Row { return slices.Clone(s.record.rows) }) }
 
 // EventIDs returns each event_id of the table once, in the order of first application.
-func (s *Server) EventIDs() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := make(map[string]bool, len(s.record.ids))
-	var ids []string
-	for _, r := range s.record.rows {
+func (s *Server) EventIDs() (ids []string) {
+	seen := make(map[string]bool)
+	for _, r := range s.Rows() {
 		if !seen[r.EventID] {
 			seen[r.EventID] = true
 			ids = append(ids, r.EventID)
@@ -88,17 +86,11 @@ func (s *Server) EventIDs() []string {
 }
 
 // Distinct counts the event_ids of the table.
-func (s *Server) Distinct() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.record.ids)
-}
+func (s *Server) Distinct() int { return locked(s, func() int { return len(s.record.ids) }) }
 
 // Applied counts how often the row of an event_id was applied.
 func (s *Server) Applied(eventID string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.record.ids[eventID]
+	return locked(s, func() int { return s.record.ids[eventID] })
 }
 
 // Connections returns what is known of each connection, in order.
@@ -114,16 +106,8 @@ func (s *Server) Connections() []Connection {
 }
 
 // LookupCount counts the calls of GetWriteStream.
-func (s *Server) LookupCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.record.lookups
-}
+func (s *Server) LookupCount() int { return locked(s, func() int { return s.record.lookups }) }
 
 // MaxUnanswered returns the most bytes of requests that ever waited for their answers
 // at one time, over all connections.
-func (s *Server) MaxUnanswered() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.record.maxUnanswered
-}
+func (s *Server) MaxUnanswered() int { return locked(s, func() int { return s.record.maxUnanswered }) }

@@ -82,15 +82,7 @@ func (s *Server) Listen() {
 // Stop closes every connection at once, as a crash would, and takes no other: streams end
 // with what TCP says. It does nothing when the server is stopped.
 func (s *Server) Stop() {
-	s.mu.Lock()
-	life := s.serving
-	s.serving = nil
-	s.mu.Unlock()
-	if life == nil {
-		return
-	}
-	life.grpc.Stop()
-	<-life.done
+	s.end(func(life *serving) { life.grpc.Stop() })
 }
 
 // Restart stops the server and listens on the same port.
@@ -102,16 +94,22 @@ func (s *Server) Restart() {
 // Drain tells every connection to go away (GOAWAY), answers what they have sent, ends
 // them with "the connection is draining", and takes new connections on the same port.
 func (s *Server) Drain() {
+	s.end(func(life *serving) {
+		close(life.drain)
+		life.grpc.GracefulStop()
+	})
+	s.Listen()
+}
+
+func (s *Server) end(stop func(*serving)) {
 	s.mu.Lock()
 	life := s.serving
 	s.serving = nil
 	s.mu.Unlock()
 	if life != nil {
-		close(life.drain)
-		life.grpc.GracefulStop()
+		stop(life)
 		<-life.done
 	}
-	s.Listen()
 }
 
 // Close stops the server for good. Every connection has ended when it returns.
@@ -132,53 +130,47 @@ func (s *Server) ClientOptions() []option.ClientOption {
 	}
 }
 
+func (s *Server) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
 // Script answers the next requests, of whichever connection, one by one. Those after
 // them are answered by the schedule.
 func (s *Server) Script(answers ...Answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.script = append(s.script, answers...)
+	s.set(func() { s.script = append(s.script, answers...) })
 }
 
 // Schedule answers every request that no script answers. Nil is the zero Answer. next
 // is called with the server locked, for one request at a time.
 func (s *Server) Schedule(next func(Request) Answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.schedule = next
+	s.set(func() { s.schedule = next })
 }
 
 // Lookups are the errors of the next calls of GetWriteStream, one by one. Nil is
 // success, as is every call after them.
 func (s *Server) Lookups(errs ...error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lookups = append(s.lookups, errs...)
+	s.set(func() { s.lookups = append(s.lookups, errs...) })
 }
 
 // Refuse names rows that are never taken: refuse returns the words of the error, or
 // nothing for a good row. A request with such a row gets row errors, however it was to
 // be answered.
 func (s *Server) Refuse(refuse func(Row) string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuse, s.whole = refuse, false
+	s.set(func() { s.refuse, s.whole = refuse, false })
 }
 
 // RefuseWhole is Refuse without row errors: the answer is INVALID_ARGUMENT for the whole
 // request, and does not say which row is at fault.
 func (s *Server) RefuseWhole(refuse func(Row) string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuse, s.whole = refuse, true
+	s.set(func() { s.refuse, s.whole = refuse, true })
 }
 
 // SetColumns says which columns the table has. A writer schema with others is a
 // mismatch. Before the first call the table has what the writer has.
 func (s *Server) SetColumns(names ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.columns = slices.Clone(names)
+	s.set(func() { s.columns = slices.Clone(names) })
 }
 
 // service is what gRPC calls. It belongs to one life of the server.

@@ -43,6 +43,8 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 		return g.deny(nil, name, CodeNotRecorded, errNotRecorded.Error()), nil
 	case c == nil:
 		return g.deny(nil, name, CodeNotRecorded, "another plugin hid this call from the recorder; register contextgraph's plugins by PluginConfig"), nil
+	case r.ShowsLeft:
+		return g.deny(c, name, CodeRewound, errRewound.Error()), nil
 	case r.Live:
 		return g.deny(c, name, CodeCannotAsk, "a live session cannot ask for an approval"), nil
 	case r.Nested:
@@ -151,7 +153,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval, permit.Overridden())
 	if permit.Overridden() {
 		g.log.Error("contextgraph: a call runs although its check failed, because people override a source that is down", "tool", c.Name,
-			"session", r.Session.ID, "approval", outcome.Approval.ID, "failures", found(report))
+			"session", r.Session.ID, "approval", outcome.Approval.ID, "failures", report.Because())
 	}
 	if err != nil {
 		return g.refuse(r, c, err)
@@ -185,7 +187,7 @@ func (g *Gate) noticeUnasked(ctx agent.Context, r *plugin.Run, c *plugin.Call, t
 	if own := g.known(r, c); own == nil || !own.gated || own.refused != "" {
 		return
 	}
-	if _, told := g.unasked.LoadOrStore(name, true); !told {
+	if g.once("unasked " + name) {
 		g.log.Warn("contextgraph: a tool with a rule of in: action ran without asking for an approval, so nothing was checked; list it under guard.tools if each of its calls needs one", "tool", name)
 	}
 }
@@ -196,7 +198,7 @@ func (g *Gate) noticeAgentTool(t tool.Tool) {
 	if !g.rec.Recording() || !adkreflect.IsAgentTool(t) {
 		return
 	}
-	if _, told := g.unwired.LoadOrStore(t.Name(), true); !told {
+	if g.once("unwired " + t.Name()) {
 		g.log.Warn("contextgraph: the steps of this agent are not recorded and not guarded, because it runs as a tool with a runner of its own; make the tool with AgentTool in the place of agenttool.New",
 			"tool", t.Name())
 	}

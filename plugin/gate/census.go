@@ -73,10 +73,8 @@ type census struct {
 	started bool
 	// offered is the number of tools in the latest request of each agent.
 	offered map[string]int
-	// grouped holds the groups of the log with the tools that it has named there, told the names that a
-	// warning was given for.
+	// grouped holds the groups of the log with the tools that it has named there.
 	grouped map[[2]string]bool
-	told    map[UnknownNameError]bool
 	// agents holds the parts of agents that were walked.
 	agents *lru.Cache[agent.Agent, []adkreflect.Part]
 }
@@ -91,7 +89,7 @@ func newCensus() (*census, error) {
 	agents, err := lru.New[agent.Agent, []adkreflect.Part](knownAgents)
 	return &census{
 		tools: make(map[string]bool), bare: make(map[string]bool), nodes: make(map[string]bool), unasked: make(map[string]bool), offered: make(map[string]int),
-		grouped: make(map[[2]string]bool), told: make(map[UnknownNameError]bool), agents: agents,
+		grouped: make(map[[2]string]bool), agents: agents,
 	}, err
 }
 
@@ -253,12 +251,11 @@ func (g *Gate) checkNames() error {
 	return errors.Join(found...)
 }
 
-// tell logs an unknown name once. The census is locked.
+// tell logs an unknown name once.
 func (g *Gate) tell(level slog.Level, e *UnknownNameError) {
-	if !g.census.told[*e] {
-		g.census.told[*e] = true
+	if g.once(*e) {
 		if e.Key == keyTools || e.Key == keyInputs {
-			g.unguarded.count.Add(1)
+			g.unguarded.Add(1)
 		}
 		g.log.Log(context.Background(), level, e.Error())
 	}

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -71,14 +71,14 @@ type Gate struct {
 	counted         map[string]string
 	replayed        map[string]string
 	refuseUnguarded bool
-	unguarded       unguarded
+	// unguarded counts what the gate should guard and cannot.
+	unguarded atomic.Uint64
 	// observing says that verdicts are recorded and block nothing but protected tools.
 	observing bool
 	named     []Named
 	census    *census
-	// Names of tools that a warning was given for: agent tools, tools that ran without asking, and guarded tools
-	// whose arguments no rule reads.
-	unwired, unasked, unread sync.Map
+	// told holds what a line of the log was given for: see once.
+	told sync.Map
 
 	locks  sessionLocks
 	panics atomic.Uint64
@@ -174,7 +174,7 @@ type Stats struct {
 
 // Stats returns the counters. It may be called at any time.
 func (g *Gate) Stats() Stats {
-	return Stats{Unguarded: g.unguarded.count.Load(), Panics: g.panics.Load()}
+	return Stats{Unguarded: g.unguarded.Load(), Panics: g.panics.Load()}
 }
 
 // enforced reports whether calls of tools of that name are enforced, and whether
@@ -185,14 +185,25 @@ func (g *Gate) enforced(name string) (enforced, always bool) {
 	return always || g.covered[name], always
 }
 
+// once reports whether the log has no line for a key yet, and notes that it gets one.
+func (g *Gate) once(key any) bool {
+	_, told := g.told.LoadOrStore(key, true)
+	return !told
+}
+
 // tellUnread warns once of a guarded tool whose arguments no rule reads. Of names in guard.tools others tell.
 func (g *Gate) tellUnread(name string) {
 	if g.covered[name] || g.listed.names[name] || !g.settings.NamesThings(name) {
 		return
 	}
-	if _, told := g.unread.LoadOrStore(name, true); !told {
+	if g.once("unread " + name) {
 		g.log.Warn("contextgraph: no rule with in: action reads the arguments of a guarded tool, so each of its calls fails its check; add one, or write acts_on: nothing in guard.tools if a call names nothing", "tool", name)
 	}
+}
+
+// Guards reports whether no call of a tool of that name runs without an approval.
+func (g *Gate) Guards(name string) bool {
+	return g.isProtected(name) || g.listed.match(name) && !g.observing && g.guard != nil
 }
 
 // isProtected reports whether Protect guards every tool of that name.

@@ -25,7 +25,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"

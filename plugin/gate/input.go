@@ -96,6 +96,8 @@ func (g *Gate) askInput(ctx agent.InvocationContext, ev *session.Event, in plugi
 		return errors.New("no guard is configured")
 	case g.closed.Load():
 		return errors.New("contextgraph is closed")
+	case r.ShowsLeft:
+		return errRewound
 	case r.Nested:
 		return errors.New("nobody can answer inside of an agent that runs as a tool")
 	case fc.ID == "":
@@ -217,6 +219,10 @@ func (g *Gate) inputsOf(ctx context.Context, s session.Session, r *plugin.Run, m
 			err = errors.Join(err, refusedInput(fr.ID, &safety.Refusal{
 				Code: safety.CodeInvalid, Message: "The message answers this input more than once.", Next: "Send one answer.",
 			}))
+			continue
+		}
+		if r.ShowsLeft {
+			err = errors.Join(err, refusedInput(fr.ID, &safety.Refusal{Code: CodeRewound, Message: errRewound.Error(), Next: setupNext(CodeRewound)}))
 			continue
 		}
 		ids = append(ids, fr.ID)
@@ -383,11 +389,8 @@ func refusedInput(id string, err error) error {
 		if refusal.Next != "" {
 			next = refusal.Next
 		}
-		for _, a := range refusal.Report.Alerts() {
-			err = fmt.Errorf("%w [%s] %s %s: %s -> %s.", err, a.Drift, a.EntityType, a.Entity, a.Before, a.After)
-		}
-		for _, f := range refusal.Report.Failures() {
-			err = fmt.Errorf("%w [%s].", err, f.Told())
+		for _, f := range refusal.Report.Public() {
+			err = fmt.Errorf("%w [%s] %s", err, f.Reason, f.Sentence())
 		}
 	}
 	return fmt.Errorf("contextgraph: the answer to the input %q was not taken, so the run did not start and nothing of the message is stored. %s %w", id, next, err)

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -22,6 +21,7 @@ const (
 	CodeSameID      = "same_id"      // another call of the same answer of the model has its id
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
 	CodeInDoubt     = "in_doubt"     // the call began, and nobody knows how it ended
+	CodeRewound     = "rewound"      // the session went back, and this runner sees what was left
 )
 
 // refusalOf returns the refusal of a tool or an input by name. Its answer was not accepted.
@@ -74,32 +74,11 @@ func (g *Gate) refuse(r *run, c *call, err error) map[string]any {
 	}
 	c.refused, c.refusal = err.Error(), refusal
 	g.log.Warn("contextgraph: call refused", "tool", c.Name, "session", r.Session.ID, "approval", refusal.ApprovalID,
-		"code", refusal.Code, "because", because(refusal))
+		"code", refusal.Code, "because", cmp.Or(refusal.Report.Because(), text.Visible(refusal.Message)))
 	if refusal.Err != nil {
 		g.log.Warn("contextgraph: an error is behind the refusal", "tool", c.Name, "error", refusal.Err)
 	}
 	return refusal.Map()
-}
-
-// maxReasons bounds the reasons in a line of the log. The record has all.
-const maxReasons = 5
-
-// because returns the changes and the failures behind a refusal, in one line.
-func because(r *safety.Refusal) string { return cmp.Or(found(r.Report), text.Visible(r.Message)) }
-
-// found returns the changes and the failures of a check, in one line; "" of none.
-func found(report safety.Report) string {
-	var reasons []string
-	for _, a := range report.Alerts() {
-		reasons = append(reasons, fmt.Sprintf("%s: %s %s: %s -> %s", a.Drift, a.EntityType, a.Entity, a.Before, a.After))
-	}
-	for _, f := range report.Failures() {
-		reasons = append(reasons, f.String())
-	}
-	if more := len(reasons) - maxReasons; more > 0 {
-		reasons = append(reasons[:maxReasons], fmt.Sprintf("%d more", more))
-	}
-	return text.Visible(strings.Join(reasons, "; "))
 }
 
 // deny refuses a call for a reason of the gate itself.
@@ -115,7 +94,7 @@ func (g *Gate) deny(c *call, name, code, message string) map[string]any {
 // setupNext is the advice if neither a new plan nor a new approval can help.
 func setupNext(code string) string {
 	switch code {
-	case CodeRecorderOff, CodeClosed, CodeNotRecorded, CodeCannotAsk, CodeUnsupported:
+	case CodeRecorderOff, CodeClosed, CodeNotRecorded, CodeCannotAsk, CodeUnsupported, CodeRewound:
 		return "Do not repeat this call. The system is not set up to run it, which only an operator can correct; report that."
 	}
 	return ""
@@ -132,6 +111,9 @@ func (g *Gate) unavailable(name string) (denial map[string]any) {
 	}
 	return nil
 }
+
+// errRewound is the reason why nothing guarded runs where the model reads what was left.
+var errRewound = errors.New("the session went back to an earlier message, and this runner shows its agents what was left; give the runner the session service that Sessions of package checkpoint returns")
 
 // errNotRecorded is the reason why an approval cannot be asked where no run is
 // known.

@@ -141,14 +141,7 @@ func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any)
 	if before == nil || before.Code == safety.CodeDrift || before.Code == safety.CodeBlocked || before.Code == safety.CodeToolChanged || before.Code == safety.CodeCheckFailed {
 		rctx, cancel := r.Detach(ctx, askTimeout)
 		defer cancel()
-		request := g.requestOf(r, c, args)
-		replaces, err := g.guard.Replaces(rctx, request)
-		if before != nil && before.Code == safety.CodeCheckFailed && err == nil {
-			anew, failed := g.guard.ReadAnew(rctx, request, before.ApprovalID)
-			if err = failed; !anew {
-				replaces = ""
-			}
-		}
+		replaces, err := g.guard.Replaces(rctx, g.requestOf(r, c, args), before != nil && before.Code == safety.CodeCheckFailed)
 		switch {
 		case err == nil && replaces != "":
 			question, _ := g.questions.Get(replaces)

@@ -59,6 +59,9 @@ func (g *Gate) Replayable(t tool.Tool) (tool.Tool, error) {
 	return t, nil
 }
 
+// IsReplayable reports whether a tool of that name only reads: the program said so with Replayable.
+func (g *Gate) IsReplayable(name string) bool { return g.registered(name) }
+
 // registered reports whether a tool of that name was handed to Replayable.
 func (g *Gate) registered(name string) bool {
 	g.mu.Lock()

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/model"
@@ -39,64 +37,54 @@ func (e *UnguardedError) Error() string {
 	return fmt.Sprintf("contextgraph: tool %q%s is not guarded: %s; %s", e.Tool, of, e.Problem, e.Remedy)
 }
 
-// hole is a way in which a tool gets around the gate.
-type hole int
+// hole is a way in which a tool gets around the gate, and what to do about it. The zero hole is none.
+type hole struct{ problem, remedy string }
 
-const (
-	noHole hole = iota
-	holeStreaming
-	holeTwin
-	holeName
-	holeService
-	holeAgentTool
-	holeTask
-	holeNode
-	holeAsks
-	holeRunner
-	holeOther
+var (
+	holeStreaming = hole{
+		"it streams, and ADK fires no callback around a streaming tool",
+		"give the agent what Protect returns for it",
+	}
+	holeTwin = hole{
+		"another tool of its name is behind Protect, and this one, or a wrapper around the other, is not",
+		"give every agent what Protect returns, with wrappers inside of it, or list the name under guard.tools",
+	}
+	holeName = hole{
+		"it is offered to the model under a guarded name, and has another",
+		"offer it under its own name, or give the agent what Protect returns for it",
+	}
+	holeService = hole{
+		"nothing in this process runs it, so no call of it can be stopped here",
+		"take it from the agent, or from guard.tools",
+	}
+	holeAgentTool = hole{
+		"it belongs to an agent that runs as a tool of ADK's own, in a runner without plugins",
+		"make that agent a tool with AgentTool in the place of agenttool.New",
+	}
+	holeTask = hole{
+		"it gives a task to an agent, which ADK starts as soon as the model asks for it, without any callback",
+		"give the agent another mode, or guard the tools that it has and take its name from guard.tools",
+	}
+	holeNode = hole{
+		"it runs as a node of a workflow, and ADK fires no callback around such a node",
+		"have an agent with a model call it; or wrap it with Protect, which denies it there",
+	}
+	holeRunner = hole{
+		"it runs in a runner without contextgraph's plugins",
+		"give that runner PluginConfig: cg.PluginConfig(), or wrap the tool with Protect, which denies it there",
+	}
+	holeOther = hole{
+		"it is behind Protect of another instance, whose plugins this runner does not have: each of its calls is denied",
+		"protect it with the instance whose PluginConfig the runner has",
+	}
+	holeAsks = hole{
+		"it asks for a confirmation, and a confirmed call runs whatever a check finds",
+		"list it under guard.tools, wrap it with Protect, or write guard.mode: observe if verdicts are only to be recorded",
+	}
 )
 
 func (h hole) error(tool, agent string) *UnguardedError {
-	e := &UnguardedError{Tool: tool, Agent: agent}
-	switch h {
-	case holeStreaming:
-		e.Problem = "it streams, and ADK fires no callback around a streaming tool"
-		e.Remedy = "give the agent what Protect returns for it"
-	case holeTwin:
-		e.Problem = "another tool of its name is behind Protect, and this one, or a wrapper around the other, is not"
-		e.Remedy = "give every agent what Protect returns, with wrappers inside of it, or list the name under guard.tools"
-	case holeName:
-		e.Problem = "it is offered to the model under a guarded name, and has another"
-		e.Remedy = "offer it under its own name, or give the agent what Protect returns for it"
-	case holeService:
-		e.Problem = "nothing in this process runs it, so no call of it can be stopped here"
-		e.Remedy = "take it from the agent, or from guard.tools"
-	case holeAgentTool:
-		e.Problem = "it belongs to an agent that runs as a tool of ADK's own, in a runner without plugins"
-		e.Remedy = "make that agent a tool with AgentTool in the place of agenttool.New"
-	case holeTask:
-		e.Problem = "it gives a task to an agent, which ADK starts as soon as the model asks for it, without any callback"
-		e.Remedy = "give the agent another mode, or guard the tools that it has and take its name from guard.tools"
-	case holeNode:
-		e.Problem = "it runs as a node of a workflow, and ADK fires no callback around such a node"
-		e.Remedy = "have an agent with a model call it; or wrap it with Protect, which denies it there"
-	case holeRunner:
-		e.Problem = "it runs in a runner without contextgraph's plugins"
-		e.Remedy = "give that runner PluginConfig: cg.PluginConfig(), or wrap the tool with Protect, which denies it there"
-	case holeOther:
-		e.Problem = "it is behind Protect of another instance, whose plugins this runner does not have: each of its calls is denied"
-		e.Remedy = "protect it with the instance whose PluginConfig the runner has"
-	case holeAsks:
-		e.Problem = "it asks for a confirmation, and a confirmed call runs whatever a check finds"
-		e.Remedy = "list it under guard.tools, wrap it with Protect, or write guard.mode: observe if verdicts are only to be recorded"
-	}
-	return e
-}
-
-// unguarded remembers the tools that are not guarded.
-type unguarded struct {
-	told  sync.Map // UnguardedErrors that were logged
-	count atomic.Uint64
+	return &UnguardedError{Tool: tool, Agent: agent, Problem: h.problem, Remedy: h.remedy}
 }
 
 // admitTools learns the parts of the run's agents. With [config.UnguardedError] it refuses the run
@@ -204,7 +192,7 @@ func (g *Gate) beforeModel(ctx agent.Context, req *model.LLMRequest) (_ *model.L
 func (g *Gate) holes(found []*UnguardedError, ctx agent.Context, name string, t tool.Tool) []*UnguardedError {
 	inner, behind := g.behind(t)
 	if !behind {
-		if h := g.hole(name, t); h != noHole {
+		if h := g.hole(name, t); h != (hole{}) {
 			found = append(found, h.error(name, ctx.AgentName()))
 		}
 		inner = t
@@ -232,7 +220,7 @@ func (g *Gate) holesOf(found []*UnguardedError, p adkreflect.Part) []*UnguardedE
 		of = p.Agent.Name()
 	}
 	enforced, always := g.enforced(name)
-	h := noHole
+	var h hole
 	switch {
 	case p.Within != nil:
 		if enforced {
@@ -245,7 +233,7 @@ func (g *Gate) holesOf(found []*UnguardedError, p adkreflect.Part) []*UnguardedE
 	default:
 		h = g.hole(name, p.Tool)
 	}
-	if h != noHole {
+	if h != (hole{}) {
 		found = append(found, h.error(name, of))
 	}
 	return found
@@ -267,7 +255,7 @@ func (g *Gate) hole(name string, t tool.Tool) hole {
 		if !g.observing && g.guard != nil && g.census.asks(t) {
 			return holeAsks
 		}
-		return noHole
+		return hole{}
 	}
 	if adkreflect.IsTaskTool(t) {
 		return holeTask
@@ -282,7 +270,7 @@ func (g *Gate) hole(name string, t tool.Tool) hole {
 	if always && g.isProtected(own) && !g.listed.match(own) {
 		return holeTwin
 	}
-	return noHole
+	return hole{}
 }
 
 // report logs each finding once, or returns them as an error.
@@ -296,11 +284,10 @@ func (g *Gate) report(found []*UnguardedError) error {
 	errs := make([]error, len(found))
 	for i, e := range found {
 		errs[i] = e
-		if _, known := g.unguarded.told.LoadOrStore(*e, true); known {
-			continue
+		if g.once(*e) {
+			g.unguarded.Add(1)
+			g.log.Warn("contextgraph: a tool is not guarded that should be", "tool", e.Tool, "agent", e.Agent, "problem", e.Problem, "remedy", e.Remedy)
 		}
-		g.unguarded.count.Add(1)
-		g.log.Warn("contextgraph: a tool is not guarded that should be", "tool", e.Tool, "agent", e.Agent, "problem", e.Problem, "remedy", e.Remedy)
 	}
 	if !g.refuseUnguarded {
 		return nil

@@ -6,6 +6,7 @@ package contract_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http/httptest"
 	"sync"
@@ -34,8 +35,8 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -47,7 +48,7 @@ func confirmation(t *testing.T, h *cgtest.Harness, yes bool) {
 // changedOnTheWay has a callback of the agent change the arguments of two searches, of which
 // the first fails.
 func changedOnTheWay(o *cgtest.Options) {
-	o.Answer = cgtest.SearchTimes(2)
+	o.Answer = searchTimes(2)
 	o.BeforeTool = append(o.BeforeTool, func(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
 		if t.Name() == "search" {
 			args["query"] = "changed " + args["query"].(string)
@@ -76,7 +77,7 @@ func numbered(o *cgtest.Options) {
 
 // declaredAndDrifted is drifted with a plugin that declares what the refused call names.
 func declaredAndDrifted(t *testing.T, h *cgtest.Harness) {
-	declares := cgtest.DeclaringPlugin(t, &h, product(t))
+	declares := declaringPlugin(t, &h, product(t))
 	h.Serve(cgtest.RootAgent(t, h.Model, h.Tools...), declares)
 	drifted(t, h)
 }
@@ -345,4 +346,37 @@ func (s *switchedTracer) Start(ctx context.Context, name string, opts ...trace.S
 		p = to
 	}
 	return p.Tracer(s.name, s.opts...).Start(ctx, name, opts...)
+}
+
+// searchTimes returns a model that calls search n times before it buys.
+func searchTimes(n int) func(*model.LLMRequest) (*model.LLMResponse, error) {
+	return func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		last, done := adktest.LastResponse(req), 0
+		for _, c := range req.Contents {
+			for _, p := range c.Parts {
+				if p.FunctionResponse != nil && p.FunctionResponse.Name == "search" {
+					done++
+				}
+			}
+		}
+		if (last == nil || last.Name == "search") && done < n {
+			return adktest.Call("search", map[string]any{"query": fmt.Sprintf("q%d", done)}), nil
+		}
+		if last == nil {
+			last = &genai.FunctionResponse{Name: "search"}
+		}
+		return cgtest.Shopper(&model.LLMRequest{Contents: []*genai.Content{{Parts: []*genai.Part{{FunctionResponse: last}}}}})
+	}
+}
+
+// declaringPlugin returns a plugin of the host. It declares an entity in each call of buy that a
+// person approved, before the gate decides about it.
+func declaringPlugin(t testing.TB, h **cgtest.Harness, e entity.Entity) *plugin.Plugin {
+	return cgtest.NewPlugin(t, plugin.Config{Name: "declares",
+		BeforeToolCallback: func(ctx agent.Context, tl tool.Tool, _ map[string]any) (map[string]any, error) {
+			if tl.Name() == "buy" && ctx.ToolConfirmation() != nil {
+				return nil, (*h).CG.RecordEntity(ctx, e)
+			}
+			return nil, nil
+		}})
 }

@@ -30,8 +30,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -54,6 +54,7 @@ func scenarios() []scenario {
 			Artifacts: config.Artifacts{Store: config.StoreOff},
 		})}, run: userMessageParts},
 		{name: "answer_parts", run: answerParts},
+		{name: "checkpoints", run: checkpoints},
 
 		{name: "tool", run: oneTool},
 		{name: "tool_failures", run: toolFailures},

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 )
 
 // While a model still answers one message of a session, another message asks. A reading from before

@@ -17,8 +17,8 @@ import (
 
 	"google.golang.org/adk/v2/model"
 
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 )
 
 // BenchmarkGateSeenInEverySpan is an approval in a session in which every span showed the

@@ -11,9 +11,9 @@ import (
 
 	"google.golang.org/adk/v2/model"
 
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -53,7 +53,7 @@ func TestModelThatIsAlwaysWithheld(t *testing.T) {
 		responses := adktest.Responses(events, "buy")
 		last := cgtest.Unstreamed(responses[len(responses)-1])
 		message, _ := last["message"].(string)
-		if last["reason"] != safety.CodeAskedTooOften || !strings.Contains(message, "buy cannot be approved in this turn") || !strings.Contains(message, "nothing on record shows it") {
+		if last["reason"] != safety.CodeAskedTooOften || !strings.Contains(message, "buy cannot be approved in this turn") || !strings.Contains(message, "Product Throne: not seen") {
 			t.Errorf("the run ends with %v", last)
 		}
 	})

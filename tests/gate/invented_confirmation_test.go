@@ -17,8 +17,8 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 

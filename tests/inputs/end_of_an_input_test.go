@@ -18,8 +18,8 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
-	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -59,21 +59,21 @@ func TestInputRefusedByAnotherPlugin(t *testing.T) {
 	}})
 	w := cgtest.NewWorkflow(t)
 	w.Serve(asking(w), other)
-	w.AskInput()
+	askInput(w)
 	refuse = true
 	if _, err := adktest.TryRun(t.Context(), w.Runner, cgtest.User, cgtest.SessionID, cgtest.InputAnswer("review-1", "yes")); err == nil {
 		t.Fatal("the run ended well")
 	}
-	if a := w.WantState(safety.StateExecuting); !a.InDoubt() {
+	if a := wantState(w, safety.StateExecuting); !a.InDoubt() {
 		t.Error("the approval is not in doubt")
 	}
 	refuse = false
-	w.WantTurnedAway(cgtest.InputAnswer("review-1", "yes"), safety.CodeAlreadyUsed)
+	wantTurnedAway(w, cgtest.InputAnswer("review-1", "yes"), safety.CodeAlreadyUsed)
 	w.WantBought(0)
 
 	w.Clock.Advance(11 * time.Minute)
 	adktest.Run(t, w.Runner, cgtest.User, "another", adktest.UserText("buy a route"))
-	w.WantState(safety.StateFailed)
+	wantState(w, safety.StateFailed)
 }
 
 // An answer whose permit could not be used up is not said to be good for another time.
@@ -96,7 +96,7 @@ func TestInputThatIsUsedUpSaysSo(t *testing.T) {
 			return content, nil
 		}
 	})
-	w.AskInput()
+	askInput(w)
 	err := w.Reply(cgtest.InputAnswer("review-1", "yes"))
 	broken.Store(false)
 	var refusal *safety.Refusal
@@ -106,6 +106,6 @@ func TestInputThatIsUsedUpSaysSo(t *testing.T) {
 	if strings.Contains(err.Error(), "stays open") || !strings.Contains(err.Error(), "run the workflow again") {
 		t.Errorf("the remedy is wrong: %v", err)
 	}
-	w.WantTurnedAway(cgtest.InputAnswer("review-1", "yes"), safety.CodeAlreadyUsed)
+	wantTurnedAway(w, cgtest.InputAnswer("review-1", "yes"), safety.CodeAlreadyUsed)
 	w.WantBought(0)
 }

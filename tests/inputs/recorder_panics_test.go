@@ -18,7 +18,7 @@ func TestInputWhileTheRecorderPanics(t *testing.T) {
 		sessions := &cgtest.BrittleSessions{Service: w.Sessions}
 		w.Sessions = sessions
 		w.Build()
-		w.AskInput()
+		askInput(w)
 		w.Shop.Set("$90,000", true)
 		sessions.Countdown.Store(n)
 		if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err == nil {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer/viewertest"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")

@@ -21,7 +21,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer/viewertest"
 )
 
 // served is a server that is running.

@@ -21,7 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
-	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )

@@ -33,7 +33,7 @@ type Audience struct {
 
 // Account is an advertiser with the budget authorised for it.
 type Account struct {
-	ID         string `json:"id"`
+	ID         string `json:"account"`
 	Code       string `json:"code"` // names the account's campaigns and artifacts
 	Advertiser string `json:"advertiser"`
 	Amount     int64  `json:"amount"` // whole units of Currency

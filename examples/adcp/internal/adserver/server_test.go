@@ -6,9 +6,7 @@ package adserver_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -30,182 +28,106 @@ func newServer(t *testing.T) *adserver.Server {
 	return adserver.New(c)
 }
 
-// do sends one request and returns the answer with its JSON body; as_of is checked and taken out of it.
-func do(t *testing.T, h http.Handler, method, target, body string, header ...string) (*http.Response, map[string]any) {
+var elfLines = []adserver.Line{{Placement: "Instagram Reels", Spend: 20000}}
+
+func draft(t *testing.T, s *adserver.Server) {
 	t.Helper()
-	before := time.Now()
-	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+	if _, _, err := s.Draft("elf-cosmetics", elfLines, []string{"Beauty Enthusiasts"}); err != nil {
+		t.Fatal(err)
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	res := w.Result()
-	data, err := io.ReadAll(res.Body)
+}
+
+// What a checker reads over HTTP: the state, the time it was true, and an ETag that changes with it.
+func TestState(t *testing.T) {
+	s := newServer(t)
+	base, err := s.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got map[string]any
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatalf("%s %s: body %q: %v", method, target, data, err)
-	}
-	if res.StatusCode < 300 {
-		text, _ := got["as_of"].(string)
-		asOf, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil || asOf.Before(before.Add(-time.Second)) || asOf.After(time.Now().Add(time.Second)) {
-			t.Errorf("%s %s: as_of = %q (%v), want the time of the answer", method, target, text, err)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
-		delete(got, "as_of")
+	}()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func(target string) (status int, etag string, body map[string]any) {
+		t.Helper()
+		res, err := client.Get(base + target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := body["as_of"].(string)
+			if asOf, err := time.Parse(time.RFC3339Nano, text); err != nil || time.Since(asOf).Abs() > time.Minute {
+				t.Errorf("%s: as_of %q, %v", target, text, err)
+			}
+			delete(body, "as_of")
+		}
+		return res.StatusCode, res.Header.Get("ETag"), body
 	}
-	return res, got
-}
-
-const elfPlan = `{"account":"elf-cosmetics","lines":[{"placement":"Instagram Reels","spend":20000}],"audiences":["Beauty Enthusiasts"]}`
-
-func TestState(t *testing.T) {
-	s := newServer(t)
-	if res, _ := do(t, s, "POST", "/v1/campaigns", elfPlan); res.StatusCode != http.StatusCreated {
-		t.Fatalf("drafting: %s", res.Status)
-	}
-	for _, tc := range []struct {
-		target string
-		status int
-		want   map[string]any
-	}{
-		{"/v1/placements/Strava%20Sponsored%20Routes", 200, map[string]any{
-			"name": "Strava Sponsored Routes", "category": "sportswear", "available": true, "price": 40000.0, "currency": "USD", "match": 0.91}},
-		{"/v1/audiences/gen%20z%20female%2018-24", 200, map[string]any{
-			"name": "Gen Z Female 18-24", "category": "cosmetics", "reach": 8200000.0, "score": 0.94}},
-		{"/v1/accounts/nike-running/budget", 200, map[string]any{"account": "nike-running", "amount": 200000.0, "currency": "USD"}},
-		{"/v1/campaigns/GAM-2026-ELF-001", 200, map[string]any{
-			"id": "GAM-2026-ELF-001", "account": "elf-cosmetics", "status": "draft",
-			"lines":        []any{map[string]any{"placement": "Instagram Reels", "spend": 20000.0}},
-			"audiences":    []any{"Beauty Enthusiasts"},
-			"artifact_uri": "gs://adcp-artifacts/elf/campaign_config.json"}},
-		{"/v1/placements/Moon", 404, map[string]any{"error": map[string]any{"code": "no_such_placement", "message": `no placement "Moon"`}}},
-		{"/v1/audiences/Nobody", 404, map[string]any{"error": map[string]any{"code": "no_such_audience", "message": `no audience "Nobody"`}}},
-		{"/v1/accounts/acme/budget", 404, map[string]any{"error": map[string]any{"code": "no_such_account", "message": `no account "acme"`}}},
-		{"/v1/campaigns/GAM-1", 404, map[string]any{"error": map[string]any{"code": "no_such_campaign", "message": `no campaign "GAM-1"`}}},
+	draft(t, s)
+	for target, want := range map[string]map[string]any{
+		"/v1/placements/strava%20Sponsored%20Routes": {"name": "Strava Sponsored Routes", "category": "sportswear", "available": true, "price": 40000.0, "currency": "USD", "match": 0.91},
+		"/v1/audiences/Gen%20Z%20Female%2018-24":     {"name": "Gen Z Female 18-24", "category": "cosmetics", "reach": 8200000.0, "score": 0.94},
+		"/v1/accounts/nike-running/budget":           {"account": "nike-running", "code": "NIKE", "advertiser": "Nike", "amount": 200000.0, "currency": "USD"},
+		"/v1/campaigns/GAM-2026-ELF-001":             {"id": "GAM-2026-ELF-001", "account": "elf-cosmetics", "status": "draft", "lines": []any{map[string]any{"placement": "Instagram Reels", "spend": 20000.0}}, "audiences": []any{"Beauty Enthusiasts"}, "artifact_uri": "gs://adcp-artifacts/elf/campaign_config.json"},
+		"/v1/placements/Moon":                        nil,
+		"/v1/campaigns/GAM-1":                        nil,
 	} {
-		t.Run(tc.target, func(t *testing.T) {
-			res, got := do(t, s, "GET", tc.target, "")
-			if res.StatusCode != tc.status {
-				t.Errorf("status %d, want %d", res.StatusCode, tc.status)
-			}
-			if tc.status == 200 && res.Header.Get("ETag") == "" {
-				t.Error("no ETag")
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("body (-want +got):\n%s", diff)
-			}
-		})
+		status, etag, got := get(target)
+		if wanted := want != nil; (status == http.StatusOK) != wanted || (etag != "") != wanted || !wanted && status != http.StatusNotFound {
+			t.Errorf("%s: status %d, ETag %s", target, status, etag)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", target, diff)
+		}
 	}
-}
 
-func TestSearch(t *testing.T) {
-	s := newServer(t)
-	for _, tc := range []struct {
-		target, list string
-		want         []string
-	}{
-		{"/v1/placements?category=automotive", "placements", []string{"CNN Digital", "NYT Sponsored Content"}},
-		{"/v1/audiences?category=Sportswear", "audiences", []string{"Athletes 18-35", "Fitness Enthusiasts", "Running Community"}},
-		{"/v1/audiences?category=automotive", "audiences", nil},
-		{"/v1/placements?category=yachts", "placements", nil},
-	} {
-		_, got := do(t, s, "GET", tc.target, "")
-		list, ok := got[tc.list].([]any)
-		if !ok {
-			t.Errorf("%s: %v, want a list", tc.target, got[tc.list])
-		}
-		var names []string
-		for _, item := range list {
-			names = append(names, item.(map[string]any)["name"].(string))
-		}
-		if diff := cmp.Diff(tc.want, names); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.target, diff)
-		}
-	}
-	if _, got := do(t, s, "GET", "/v1/placements", ""); len(got["placements"].([]any)) != 8 {
-		t.Errorf("without a category: %v, want all 8", got)
-	}
-}
-
-func TestWorldChanges(t *testing.T) {
-	s := newServer(t)
-	const strava, yahoo = "/v1/placements/Strava%20Sponsored%20Routes", "/v1/placements/Yahoo%20Homepage%20Takeover"
-	first, _ := do(t, s, "GET", strava, "")
-	if again, _ := do(t, s, "GET", strava, ""); again.Header.Get("ETag") != first.Header.Get("ETag") {
-		t.Error("the ETag changed with nothing else")
-	}
+	const strava = "/v1/placements/Strava%20Sponsored%20Routes"
+	_, before, _ := get(strava)
 	if err := errors.Join(s.SetPrice("Strava Sponsored Routes", 52000), s.SellOut("Yahoo Homepage Takeover")); err != nil {
 		t.Fatal(err)
 	}
-	changed, got := do(t, s, "GET", strava, "")
-	if got["price"] != 52000.0 || changed.Header.Get("ETag") == first.Header.Get("ETag") {
-		t.Errorf("price %v, ETag %s; want 52000 and a new ETag", got["price"], changed.Header.Get("ETag"))
+	if _, etag, got := get(strava); got["price"] != 52000.0 || etag == before {
+		t.Errorf("price %v, ETag %s; want 52000 and a new ETag", got["price"], etag)
 	}
-	if _, got := do(t, s, "GET", yahoo, ""); got["available"] != false || got["price"] != 90000.0 {
+	if _, _, got := get("/v1/placements/Yahoo%20Homepage%20Takeover"); got["available"] != false {
 		t.Errorf("sold out: %v", got)
 	}
-	for _, err := range []error{s.SetPrice("Moon", 1), s.SellOut("Moon")} {
-		if !errors.Is(err, adserver.ErrNotFound) {
-			t.Errorf("unknown placement: %v, want ErrNotFound", err)
-		}
+	if err := s.SellOut("Moon"); err == nil {
+		t.Error("an unknown placement is sold out")
 	}
-}
-
-func TestFailState(t *testing.T) {
-	s := newServer(t)
 	s.FailState(true)
-	for _, target := range []string{"/v1/placements", "/v1/placements/CNN%20Digital", "/v1/audiences/Athletes%2018-35",
-		"/v1/accounts/tesla-motors/budget", "/v1/campaigns/GAM-2026-ELF-001"} {
-		if res, got := do(t, s, "GET", target, ""); res.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("%s: %d %v, want 503", target, res.StatusCode, got)
-		}
-	}
-	s.FailState(false)
-	if res, _ := do(t, s, "GET", "/v1/placements/CNN%20Digital", ""); res.StatusCode != http.StatusOK {
-		t.Errorf("recovered: %s", res.Status)
+	if status, _, _ := get(strava); status != http.StatusServiceUnavailable {
+		t.Errorf("status %d while the state cannot be read", status)
 	}
 }
 
 func TestDraft(t *testing.T) {
-	for _, tc := range []struct {
-		name, body string
-		status     int
-		code       string
-	}{
-		{"not json", `{`, 400, "bad_request"},
-		{"unknown field", `{"account":"elf-cosmetics","budget":1}`, 400, "bad_request"},
-		{"too large", `{"account":"` + strings.Repeat("x", 70<<10) + `"}`, 413, "bad_request"},
-		{"unknown account", `{"account":"acme"}`, 422, "no_such_account"},
-		{"no lines", `{"account":"elf-cosmetics"}`, 422, "empty_plan"},
-		{"unknown placement", `{"account":"elf-cosmetics","lines":[{"placement":"Moon","spend":1}]}`, 422, "no_such_placement"},
-		{"no spend", `{"account":"elf-cosmetics","lines":[{"placement":"CNN Digital","spend":0}]}`, 422, "bad_spend"},
-		{"unknown audience", `{"account":"elf-cosmetics","lines":[{"placement":"CNN Digital","spend":1}],"audiences":["Nobody"]}`, 422, "no_such_audience"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := newServer(t)
-			res, got := do(t, s, "POST", "/v1/campaigns", tc.body)
-			problem, _ := got["error"].(map[string]any)
-			if res.StatusCode != tc.status || problem["code"] != tc.code {
-				t.Errorf("%d %v, want %d %s", res.StatusCode, got, tc.status, tc.code)
-			}
-			if res, _ := do(t, s, "GET", "/v1/campaigns/GAM-2026-ELF-001", ""); res.StatusCode != 404 {
-				t.Error("a refused plan was stored")
-			}
-		})
-	}
 	s := newServer(t)
-	if got := s.Campaigns(); len(got) != 0 {
-		t.Errorf("campaigns of a new server: %v", got)
-	}
-	for _, want := range []string{"GAM-2026-ELF-001", "GAM-2026-ELF-002"} {
-		if res, got := do(t, s, "POST", "/v1/campaigns", elfPlan); got["id"] != want || res.Header.Get("Location") != "/v1/campaigns/"+want {
-			t.Errorf("drafted %v at %q, want %s", got["id"], res.Header.Get("Location"), want)
+	for want, plan := range map[string]struct {
+		account  string
+		line     adserver.Line
+		audience string
+	}{
+		`no account "acme"`:      {"acme", elfLines[0], "Beauty Enthusiasts"},
+		`no placement "Moon"`:    {"elf-cosmetics", adserver.Line{Placement: "Moon", Spend: 1}, "Beauty Enthusiasts"},
+		"it must be more than 0": {"elf-cosmetics", adserver.Line{Placement: "CNN Digital"}, "Beauty Enthusiasts"},
+		`no audience "Nobody"`:   {"elf-cosmetics", elfLines[0], "Nobody"},
+	} {
+		if _, _, err := s.Draft(plan.account, []adserver.Line{plan.line}, []string{plan.audience}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	if _, _, err := s.Draft("elf-cosmetics", nil, nil); err == nil {
+		t.Error("a plan without lines is stored")
+	}
+	draft(t, s)
+	draft(t, s)
 	var ids []string
 	for _, c := range s.Campaigns() {
 		ids = append(ids, c.ID+" "+string(c.Status))
@@ -216,92 +138,46 @@ func TestDraft(t *testing.T) {
 }
 
 func TestProvision(t *testing.T) {
-	const target = "/v1/campaigns/GAM-2026-ELF-001/provision"
-	for _, tc := range []struct {
-		name    string
-		arrange func(t *testing.T, s *adserver.Server)
-		header  []string
-		body    string
-		status  int
-		code    string
+	for name, tc := range map[string]struct {
+		expect adserver.Expect
+		change func(*adserver.Server) error
+		want   string // in the error; "" for a live campaign
 	}{
-		{"goes live", nil, nil, "", 200, ""},
-		{"at the revision drafted", nil, []string{"If-Match", `"1"`}, "", 200, ""},
-		{"at any revision", nil, []string{"If-Match", "*"}, "", 200, ""},
-		{"at another revision", nil, []string{"If-Match", `"7"`}, "", 412, "campaign_changed"},
-		{"as expected", nil, nil, `{"placements":{"instagram reels":"\"1\""},"audiences":{"Beauty Enthusiasts":"\"1\""},"account":"\"1\""}`, 200, ""},
-		{"another placement", nil, nil, `{"placements":{"Instagram Reels":"\"2\""}}`, 412, "world_changed"},
-		{"an unknown placement", nil, nil, `{"placements":{"Billboard":"\"1\""}}`, 412, "world_changed"},
-		{"another audience", nil, nil, `{"audiences":{"Beauty Enthusiasts":"\"2\""}}`, 412, "world_changed"},
-		{"another account", nil, nil, `{"account":"\"2\""}`, 412, "world_changed"},
-		{"no expectation", nil, nil, `[]`, 400, "bad_request"},
-		{"while state cannot be read", func(t *testing.T, s *adserver.Server) { s.FailState(true) }, nil, "", 200, ""},
-		{"sold out", func(t *testing.T, s *adserver.Server) {
-			if err := s.SellOut("Instagram Reels"); err != nil {
-				t.Fatal(err)
-			}
-		}, nil, "", 409, "placement_unavailable"},
+		"anything": {},
+		"as expected": {expect: adserver.Expect{
+			Placements: map[string]string{"instagram reels": `"1"`}, Audiences: map[string]string{"Beauty Enthusiasts": `"1"`}, Account: `"1"`, Campaign: `"1"`,
+		}},
+		"another campaign":     {expect: adserver.Expect{Campaign: `"7"`}, want: "is at revision"},
+		"another placement":    {expect: adserver.Expect{Placements: map[string]string{"Instagram Reels": `"2"`}}, want: "placement Instagram Reels is not what it was"},
+		"an unknown placement": {expect: adserver.Expect{Placements: map[string]string{"Billboard": `"1"`}}, want: "placement Billboard is not what it was"},
+		"another audience":     {expect: adserver.Expect{Audiences: map[string]string{"Beauty Enthusiasts": `"2"`}}, want: "audience Beauty Enthusiasts is not what it was"},
+		"another account":      {expect: adserver.Expect{Account: `"2"`}, want: "account elf-cosmetics is not what it was"},
+		"sold out":             {change: func(s *adserver.Server) error { return s.SellOut("Instagram Reels") }, want: "is not available"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
-			do(t, s, "POST", "/v1/campaigns", elfPlan)
-			if tc.arrange != nil {
-				tc.arrange(t, s)
+			draft(t, s)
+			if tc.change != nil {
+				if err := tc.change(s); err != nil {
+					t.Fatal(err)
+				}
 			}
-			res, got := do(t, s, "POST", target, tc.body, tc.header...)
-			if tc.status == 200 {
-				if res.StatusCode != 200 || got["status"] != "live" {
-					t.Fatalf("%d %v, want a live campaign", res.StatusCode, got)
-				}
-				tag := res.Header.Get("ETag")
-				if tag == `"1"` {
-					t.Error("the ETag of the draft is still that of the live campaign")
-				}
-				if res, got := do(t, s, "POST", target, ""); got["status"] != "live" || res.Header.Get("ETag") != tag {
-					t.Errorf("asked again: %v, ETag %s; want the same live campaign", got, res.Header.Get("ETag"))
+			c, err := s.Provision("GAM-2026-ELF-001", tc.expect)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%v, want %q", err, tc.want)
 				}
 				return
 			}
-			problem, _ := got["error"].(map[string]any)
-			if res.StatusCode != tc.status || problem["code"] != tc.code {
-				t.Errorf("%d %v, want %d %s", res.StatusCode, got, tc.status, tc.code)
+			if err != nil || c.Status != adserver.StatusLive {
+				t.Fatalf("%v, %v: want a live campaign", c, err)
+			}
+			if again, err := s.Provision(c.ID, adserver.Expect{}); err != nil || again.Status != adserver.StatusLive {
+				t.Errorf("asked again: %v, %v", again, err)
 			}
 		})
 	}
-	if res, _ := do(t, newServer(t), "POST", target, ""); res.StatusCode != 404 {
-		t.Errorf("unknown campaign: %s", res.Status)
-	}
-}
-
-func TestStartClose(t *testing.T) {
-	s := newServer(t)
-	if err := s.Close(); err != nil {
-		t.Errorf("closing what was not started: %v", err)
-	}
-	base, err := s.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(base, "http://127.0.0.1:") {
-		t.Errorf("base URL %q is not loopback", base)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/v1/accounts/tesla-motors/budget", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Errorf("over the network: %s", res.Status)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("closing: %v", err)
-	}
-	if _, err := client.Do(req); err == nil {
-		t.Error("a closed server still answers")
+	if _, err := newServer(t).Provision("GAM-1", adserver.Expect{}); err == nil {
+		t.Error("an unknown campaign is live")
 	}
 }

@@ -1,0 +1,347 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/session"
+
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// messageKey is the key in the custom metadata of a user message of what the decorator knows of it: the run that it
+// began, and where no message before has it, the state of the session at that moment.
+const (
+	messageKey = "contextgraph.message"
+	keyRun     = "run"
+	keyState   = "state"
+)
+
+// stamp returns what the decorator noted of a message, nil of any other event.
+func stamp(ev *session.Event) map[string]any {
+	if len(ev.CustomMetadata) == 0 {
+		return nil
+	}
+	noted, _ := ev.CustomMetadata[messageKey].(map[string]any)
+	return noted
+}
+
+// base returns the state that a message carries.
+func base(ev *session.Event) (state map[string]any, has bool) {
+	state, has = stamp(ev)[keyState].(map[string]any)
+	return state, has
+}
+
+// history is a session as its store has it, and what of it is visible.
+type history struct {
+	session.Session
+	rewinds []string        // by the markers
+	foreign string          // a marker that the record does not know
+	hidden  map[string]bool // events
+	left    map[string]bool // runs
+	all     []*session.Event
+	visible []*session.Event
+	turns   []turn
+	turnOf  map[string]int // by run, or by invocation where the message came past the decorator
+}
+
+// turn is a turn among the visible events: the place of its message, and its run, "" if nobody recorded it.
+type turn struct {
+	at  int
+	run string
+}
+
+// read sorts the events of a session that the bare service gave.
+func (c *Checkpoints) read(ctx context.Context, s session.Session) (*history, error) {
+	h := &history{Session: s}
+	of := keyOf(s)
+	for ev := range s.Events().All() {
+		id := plugin.Marker(ev)
+		if id == "" {
+			continue
+		}
+		r, err := c.rewind(ctx, of, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case r == nil:
+			h.foreign = id
+			continue
+		}
+		if h.hidden == nil {
+			h.hidden, h.left = make(map[string]bool), make(map[string]bool)
+		}
+		h.rewinds = append(h.rewinds, id)
+		for _, ev := range r.hidden {
+			h.hidden[ev] = true
+		}
+		for _, run := range r.left {
+			h.left[run] = true
+		}
+	}
+	return h, nil
+}
+
+// list fills in what is visible.
+func (h *history) list() {
+	n := h.Events().Len()
+	h.all, h.visible = make([]*session.Event, 0, n), make([]*session.Event, 0, n)
+	for ev := range h.Events().All() {
+		h.all = append(h.all, ev)
+		if id := plugin.Marker(ev); h.hidden[ev.ID] || id != "" && slices.Contains(h.rewinds, id) {
+			continue
+		}
+		h.visible = append(h.visible, ev)
+	}
+}
+
+// begin finds the turns. A run that another plugin stopped has its message twice.
+func (h *history) begin() {
+	last := ""
+	h.turnOf = make(map[string]int)
+	for i, ev := range h.visible {
+		if !isMessage(ev) {
+			continue
+		}
+		run, _ := stamp(ev)[keyRun].(string)
+		if run == "" || run != last {
+			h.turnOf[cmp.Or(run, ev.InvocationID)] = len(h.turns)
+			h.turns = append(h.turns, turn{i, run})
+		}
+		last = run
+	}
+}
+
+// isMessage reports whether an event is a message of a user.
+func isMessage(ev *session.Event) bool { return ev.Author == genai.RoleUser && ev.Content != nil }
+
+// open reads a session from the bare service.
+func (c *Checkpoints) open(ctx context.Context, s record.Session) (*history, error) {
+	if err := c.ready(); err != nil {
+		return nil, err
+	}
+	got, err := (*c.service.Load()).Get(ctx, &session.GetRequest{AppName: s.App, UserID: s.User, SessionID: s.ID})
+	if err != nil {
+		if strings.Contains(err.Error(), "not found") {
+			return nil, fmt.Errorf("%w: %v", ErrNotFound, err)
+		}
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	h, err := c.read(ctx, got.Session)
+	if err != nil {
+		return nil, err
+	}
+	if h.foreign != "" {
+		return nil, fmt.Errorf("%w: %s", ErrForeign, h.foreign)
+	}
+	h.list()
+	h.begin()
+	return h, nil
+}
+
+// split returns the visible events that stay if the session goes back to a place, and those that it leaves. The order of
+// the store is that of clocks, and may be wrong for events of one moment, or of hosts whose clocks differ. So an event goes
+// with its turn, and the order decides only about a turn that has messages on both sides.
+func (h *history) split(place int) (kept, gone []*session.Event) {
+	if place >= len(h.visible) {
+		return h.visible, nil
+	}
+	stays, goes := make(map[string]bool), make(map[string]bool)
+	for _, t := range h.turns {
+		if id := h.visible[t.at].InvocationID; t.at < place {
+			stays[id] = true
+		} else {
+			goes[id] = true
+		}
+	}
+	for i, ev := range h.visible {
+		left := i >= place
+		if id := ev.InvocationID; stays[id] != goes[id] {
+			left = goes[id]
+		}
+		if left {
+			gone = append(gone, ev)
+		} else {
+			kept = append(kept, ev)
+		}
+	}
+	return kept, gone
+}
+
+// stateAt returns the state of the session at a place: that which the first message carries that has one, with the changes
+// since.
+func (h *history) stateAt(place int) (map[string]any, error) {
+	if place == len(h.visible) && h.hidden == nil {
+		return own(maps.Collect(h.State().All())), nil
+	}
+	kept, _ := h.split(place)
+	carries := func(ev *session.Event) bool { _, has := base(ev); return has }
+	var first *session.Event
+	var since []*session.Event
+	switch i := slices.IndexFunc(kept, carries); {
+	case i >= 0:
+		first = kept[i]
+		for n, ev := range kept {
+			if n >= i || ev.InvocationID == first.InvocationID { // the turn may be of one moment
+				since = append(since, ev)
+			}
+		}
+	case place < len(h.visible):
+		first = h.visible[place]
+	default: // it went back to before that message
+		if i = slices.IndexFunc(h.all, carries); i < 0 {
+			return nil, ErrTooEarly
+		}
+		first = h.all[i]
+		since = slices.DeleteFunc(slices.Clone(h.all[i:]), func(ev *session.Event) bool { return h.hidden[ev.ID] })
+	}
+	state, has := base(first)
+	if !has {
+		return nil, ErrTooEarly
+	}
+	state = maps.Clone(state)
+	for _, ev := range since {
+		take(state, ev.Actions.StateDelta)
+	}
+	return state, nil
+}
+
+// own returns the part of a state that belongs to the session alone.
+func own(state map[string]any) map[string]any {
+	out := make(map[string]any, len(state))
+	take(out, state)
+	return out
+}
+
+// take adds to a state what belongs to the session alone.
+func take(to, from map[string]any) {
+	for key, value := range from {
+		if !shared(key) && !strings.HasPrefix(key, session.KeyPrefixTemp) {
+			to[key] = value
+		}
+	}
+}
+
+// shared reports whether a key of the state belongs to more than one session.
+func shared(key string) bool {
+	return strings.HasPrefix(key, session.KeyPrefixApp) || strings.HasPrefix(key, session.KeyPrefixUser)
+}
+
+func keyOf(s session.Session) record.Session {
+	return record.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
+}
+
+// view is a session without what was left.
+type view struct {
+	session.Session // of the service, which takes new events
+	rewinds         []string
+	foreign         string
+	generation      int
+	// cut says that events and state are those below; else they are those of the service.
+	cut bool
+
+	mu     sync.RWMutex
+	events eventList
+	state  map[string]any
+}
+
+// Rewinds implements [plugin.Rewound].
+func (v *view) Rewinds() []string { return v.rewinds }
+
+// Events implements [session.Session].
+func (v *view) Events() session.Events {
+	if !v.cut {
+		return v.Session.Events()
+	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.events
+}
+
+// State implements [session.Session].
+func (v *view) State() session.State {
+	if len(v.rewinds) == 0 {
+		return v.Session.State()
+	}
+	return (*viewState)(v)
+}
+
+// add adds what the service has added to its session.
+func (v *view) add(ev *session.Event) {
+	if !v.cut {
+		return
+	}
+	if all := v.Session.Events(); all.Len() > 0 && all.At(all.Len()-1).ID == ev.ID {
+		ev = all.At(all.Len() - 1) // without what is meant for the run alone
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.events = append(v.events, ev)
+}
+
+// change takes the changes of an event into the state.
+func (v *view) change(delta map[string]any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.state != nil {
+		maps.Copy(v.state, delta)
+	}
+}
+
+type eventList []*session.Event
+
+func (e eventList) Len() int { return len(e) }
+
+func (e eventList) All() iter.Seq[*session.Event] {
+	return func(yield func(*session.Event) bool) {
+		for _, ev := range e {
+			if !yield(ev) {
+				return
+			}
+		}
+	}
+}
+
+func (e eventList) At(i int) *session.Event {
+	if i < 0 || i >= len(e) {
+		return nil
+	}
+	return e[i]
+}
+
+// viewState is the state of a view.
+type viewState view
+
+func (s *viewState) Get(key string) (any, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if value, has := s.state[key]; has {
+		return value, nil
+	}
+	return nil, session.ErrStateKeyNotExist
+}
+
+func (s *viewState) Set(key string, value any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state[key] = value
+	return nil
+}
+
+func (s *viewState) All() iter.Seq2[string, any] {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.All(maps.Clone(s.state))
+}

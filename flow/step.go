@@ -1,0 +1,132 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+)
+
+// step makes the event that ends a node of a graph the whole step: the output, what it writes to the state, and the
+// edge that is taken with the values that its conditions read. An error ends the run behind the event.
+func (n *node) step(ctx agent.Context, ev *session.Event) error {
+	p, _ := ctx.Value(placeKey{}).(*place)
+	if p == nil {
+		return fmt.Errorf("flow: the node %q of a graph runs outside of it", n.name)
+	}
+	out, _ := outputOf(ev)
+	out, err := n.Node.ValidateOutput(out)
+	if err != nil {
+		return fmt.Errorf("flow: the output of the node %q: %w", n.name, err)
+	}
+	if ev.Output = out; out == nil {
+		note(ev, keyDone, true)
+	}
+	if ev.Actions.StateDelta == nil {
+		ev.Actions.StateDelta = make(map[string]any)
+	}
+	s := State{ctx: ctx, place: p, over: ev.Actions.StateDelta}
+	if err := n.write(s, out); err != nil {
+		return err
+	}
+	p.path = append(p.path, n.name)
+	note(ev, keyN, len(p.path))
+	limit := n.graph.max
+	if p.capped {
+		limit *= 2
+	}
+	ev.Routes = nil
+	s.read = make(map[string]any)
+	taken, err := n.choose(s, noted(ev, keyRefused))
+	if len(s.read) > 0 {
+		note(ev, keyRead, s.read)
+	}
+	if taken != nil && len(p.path) >= limit {
+		taken, err = n.atCap(p.capped)
+	}
+	switch {
+	case err != nil:
+		note(ev, keyError, err.Error())
+	case taken != nil:
+		ev.Routes = taken.routes
+		note(ev, keyTo, taken.boxed[0])
+		if taken.name != "" {
+			note(ev, keyEdge, taken.boxed[1])
+		}
+		if taken.atCap {
+			note(ev, keyAtCap, true)
+			p.capped = true
+		}
+	}
+	return err
+}
+
+// write puts the output into the state of the step.
+func (n *node) write(s State, out any) (err error) {
+	if n.mapper != nil {
+		defer recovered(&err, "the Map of the node "+n.name)
+		maps.Copy(s.over, n.mapper(out, s))
+		return nil
+	}
+	if out == nil {
+		if _, before := s.Get(n.key()); !before {
+			return nil
+		}
+	}
+	s.over[n.key()] = out
+	return nil
+}
+
+// key is where the output of the node stands in the state.
+func (n *node) key() string { return cmp.Or(n.into, n.name) }
+
+// holds asks the condition of an edge.
+func (e *edge) holds(s State) (holds bool, err error) {
+	defer recovered(&err, e)
+	return e.when == nil || e.when(s), nil
+}
+
+// recovered, deferred, makes a panic of the caller's function an error.
+func recovered(err *error, what any) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("flow: %s panicked: %v", what, r)
+	}
+}
+
+// choose returns the first edge that holds; nil at an end.
+func (n *node) choose(s State, why string) (*edge, error) {
+	for _, e := range n.edges {
+		if e.atCap || e.refused != (why != "") || (e.why != "" && e.why != why) {
+			continue
+		}
+		holds, err := e.holds(s)
+		if err != nil {
+			return nil, err
+		}
+		if holds {
+			return e, nil
+		}
+	}
+	switch {
+	case why != "":
+		return nil, fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+	case n.end || len(n.edges) == 0:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w: node %q", ErrNoEdge, n.name)
+}
+
+// atCap returns the edge that is taken when no iterations are left.
+func (n *node) atCap(before bool) (*edge, error) {
+	for _, e := range n.edges {
+		if e.atCap && !before {
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: node %q is the last of %d", ErrMaxIterations, n.name, n.graph.max)
+}
