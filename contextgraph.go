@@ -171,7 +171,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 			},
 		}),
 		Identity: in.identity(), Authorizer: in.code.authorize, Now: in.code.Now,
-		Running: func(s record.Session, run string) bool { return slices.Contains(in.rec.Running(s), run) },
+		Running: in.running,
 	})
 	if err == nil {
 		err = setup.StoreRules(ctx, in.store, extractor)
@@ -199,16 +199,32 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	return nil
 }
 
+// running reports whether a run is under way here, or, if the store knows, on another replica.
+func (in *Instance) running(s record.Session, run string) bool {
+	shared, is := in.store.(interface {
+		Running(of record.Session, run string) bool
+	})
+	return slices.Contains(in.rec.Running(s), run) || is && shared.Running(s, run)
+}
+
 // openStore opens the journal of the configuration, unless ctx brings another store.
 func (in *Instance) openStore(ctx context.Context) error {
 	if in.store = store.From(ctx); in.store != nil {
 		return nil
 	}
-	cfg := journal.Config{Journal: in.cfg.Journal, Logger: in.log, Now: in.code.Now}
-	var err error
-	if cfg.Destinations, err = in.destinations(); err != nil {
+	destinations, err := in.destinations()
+	if err != nil {
 		return err
 	}
+	if place := in.cfg.Store.Postgres; place.DSN != "" {
+		if in.code.database == nil {
+			return place.Fault("the program has no client for PostgreSQL",
+				"import github.com/adk-contextgraph/contextgraph/pgstore and give pgstore.Option(), or remove the section store")
+		}
+		in.store, err = in.code.database.OpenStore(ctx, in.cfg, in.log, in.code.Now, destinations)
+		return err
+	}
+	cfg := journal.Config{Journal: in.cfg.Journal, Logger: in.log, Now: in.code.Now, Destinations: destinations}
 	if in.journal, err = journal.Open(ctx, cfg); err != nil {
 		return err
 	}
@@ -233,7 +249,7 @@ func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 // tools that it guards when it meets them.
 func (in *Instance) announce() {
 	requesters, approvers := in.people()
-	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "requesters", requesters, "approvers", approvers)
+	in.log.Info("contextgraph: recording", "store", in.store.Name(), "journal", in.JournalPath(), "requesters", requesters, "approvers", approvers)
 	if in.cfg.Guard.Mode == config.ModeObserve {
 		in.log.Info("contextgraph: guard.mode is observe: verdicts are recorded, and nothing is blocked except tools wrapped by Protect")
 	}
@@ -345,7 +361,7 @@ func (in *Instance) Approvals(ctx context.Context, s record.Session) ([]safety.A
 	return in.store.Ledger().List(ctx, safety.Query{Session: s})
 }
 
-// JournalPath returns the file of the journal, "" when recording is off.
+// JournalPath returns the file of the journal; "" when recording is off, and with a database in its place.
 func (in *Instance) JournalPath() string {
 	if in.journal == nil {
 		return ""

@@ -20,6 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/part"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -41,6 +42,7 @@ type settings struct {
 	meters    metric.MeterProvider
 	log       *slog.Logger
 	open      warehouse.Opener
+	database  opener
 	part      Part
 }
 
@@ -136,14 +138,22 @@ type Part interface {
 	Name() string
 }
 
+// opener opens a store that is no journal: package pgstore has one. The destinations are those of [Instance.destinations].
+type opener interface {
+	OpenStore(ctx context.Context, cfg Config, log *slog.Logger, now func() time.Time, destinations []string) (store.Store, error)
+}
+
 // WithPart adds an optional part. It is for the packages that have one: use their options.
 func WithPart(p Part) Option {
 	return func(s *settings) {
-		if open, ok := p.(warehouse.Opener); ok {
-			s.open = open
-			return
+		switch p := p.(type) {
+		case warehouse.Opener:
+			s.open = p
+		case opener:
+			s.database = p
+		default:
+			s.part = p
 		}
-		s.part = p
 	}
 }
 

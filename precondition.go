@@ -27,11 +27,11 @@ func Preconditions(ctx agent.Context) []safety.Precondition {
 
 // Resolve closes an approval whose effect began and has no end on record, by the word of a person
 // who looked: executed says whether the effect took place. It is refused while the run of the
-// effect is under way in this process; only the person can tell whether it is under way in another
-// one. The history keeps the outcome, the person and the reason. Nothing is ever repeated because
-// of it: that needs a new request. The error is [safety.ErrNotFound] or [safety.ErrConflict] if the
-// session has no such approval, or if it is not in doubt. Resolve authenticates nobody: the program
-// decides who may call it.
+// effect is under way in this process, or on another replica that shares a database and lives. Only
+// the person can tell whether it is under way anywhere else. The history keeps the outcome, the
+// person and the reason. Nothing is ever repeated because of it: that needs a new request. The error
+// is [safety.ErrNotFound] or [safety.ErrConflict] if the session has no such approval, or if it is
+// not in doubt. Resolve authenticates nobody: the program decides who may call it.
 func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID string, executed bool, who, note string) error {
 	if in.guard == nil {
 		return ErrDisabled

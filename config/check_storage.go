@@ -45,6 +45,7 @@ func (c *Config) checkStorage(p *problems) {
 		row = Default().Record.MaxRow
 	}
 	c.Journal.check(p, row)
+	c.checkStore(p)
 	c.Record.check(p, row)
 	c.Record.Artifacts.check(p, cmp.Or(c.Journal.Path, Default().Journal.Path))
 }

@@ -21,6 +21,9 @@ type Config struct {
 	Enabled *bool `yaml:"enabled"`
 	// Journal says where the events are written, and which of them may be lost.
 	Journal Journal `yaml:"journal"`
+	// Store keeps the events and the approvals in a database that several replicas share, in place of the
+	// journal. Defaults to none.
+	Store Store `yaml:"store"`
 	// Record says which parts of the events are written.
 	Record Record `yaml:"record"`
 	// Guard is the approval gate.

@@ -109,6 +109,9 @@ func (c Config) WithDefaults() Config {
 	if c.Journal.Path != "" {
 		d.Record.Artifacts.Store = c.Journal.Path + ".artifacts"
 	}
+	if c.Store.Postgres.DSN != "" {
+		d.Journal.Path, d.Record.Artifacts.Store = "", StoreOff
+	}
 	if c.Record.MaxRow != 0 {
 		d.Record.MaxString = min(d.Record.MaxString, c.Record.MaxRow)
 	}

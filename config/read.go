@@ -56,6 +56,10 @@ func (r *reader) read(data []byte) (c Config) {
 			r.add(Problem{path + ".confidence", "0 is no confidence at all", "write a number greater than 0 and at most 1, or leave the key out for 1"})
 		}
 	}
+	const dsn = "store.postgres.dsn"
+	if at, given := r.places[dsn]; given && at.line > 0 {
+		c.Store.Postgres.Place = fmt.Sprintf("%s:%d", r.file, at.line)
+	}
 	r.setOperands("guard.drift", c.Guard.Drift)
 	for name, t := range c.Guard.Types {
 		r.setOperands(Entry("guard.types", name)+".drift", t.Drift)

@@ -81,7 +81,7 @@ type Redact struct {
 type Artifacts struct {
 	// Store is a folder, a bucket such as gs://bucket/prefix, or [StoreOff], which
 	// keeps no part. Defaults to contextgraph.db.artifacts, or to the path of another
-	// journal with .artifacts at the end.
+	// journal with .artifacts at the end, or with [Store] to off.
 	Store string `yaml:"store"`
 	// Connection is the BigQuery connection that reads the bucket, such as
 	// us.my-connection: the authorizer of object references. It needs a bucket.

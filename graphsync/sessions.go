@@ -98,10 +98,10 @@ func (ss *Sessions) Select(ctx context.Context, s record.Session, d record.Decis
 func (ss *Sessions) selectIn(ctx context.Context, b branch, d record.Decision, turns []string) (sel Selection, rewinds string, err error) {
 	err = ss.use(ctx, b, func(f *fold) error {
 		waiting, known := ss.rows.Waiting(b.Session)
-		if err := ss.catchUp(ctx, f); err != nil {
-			return err
-		}
 		if known {
+			if err := ss.catchUp(ctx, f); err != nil {
+				return err
+			}
 			// Some may have been stored since.
 			waiting = slices.DeleteFunc(waiting, func(e record.Event) bool { _, stored := f.session.at[e.EventID]; return stored })
 			known = f.session.idle(waiting, d)

@@ -41,6 +41,14 @@ func withTurns(ctx context.Context, t *Turns) context.Context {
 	return context.WithValue(ctx, turnsKey{}, t)
 }
 
+// TurnsIn returns the turns that ctx carries, of whatever session; the zero value if it carries none.
+func TurnsIn(ctx context.Context) Turns {
+	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil {
+		return *t
+	}
+	return Turns{}
+}
+
 // TurnsOf returns the turns that ctx carries for a session. It returns the zero value if ctx carries
 // none, or the turns of another session.
 func TurnsOf(ctx context.Context, s record.Session) Turns {

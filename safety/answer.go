@@ -437,7 +437,7 @@ func expiry(run string) *Transition {
 // Resolve closes an approval in doubt by the word of a person who looked, and the history says so, with a note on how they
 // know. executed says that the effect took place; false, that it did not, or failed. Nothing here authenticates them:
 // whoever calls Resolve does. Use it for an effect whose process is gone. While its run is under way in this process,
-// Resolve refuses; in another process it takes the end from the effect. Nothing runs because of it; a repetition needs a
+// or on another replica that the store knows to live, Resolve refuses; in any other process it takes the end from the effect. Nothing runs because of it; a repetition needs a
 // new request. [ErrNotFound] if the session has no such approval. [ErrConflict] if it is not in doubt, if its effect
 // runs, or if that ended at the same time. See [Approval.InDoubt].
 func (g *Guard) Resolve(ctx context.Context, s record.Session, approvalID string, executed bool, who, note string) (a Approval, err error) {
@@ -464,7 +464,7 @@ func (g *Guard) resolves(a Approval, t *Transition, executed bool) error {
 	case !a.InDoubt():
 		return fmt.Errorf("safety: approval %s is %s, not in doubt: %w", a.ID, a.State, ErrConflict)
 	case g.running != nil && g.running(a.Session, a.PermitRun):
-		return fmt.Errorf("safety: approval %s is not in doubt: the run of its effect is under way in this process: %w", a.ID, ErrConflict)
+		return fmt.Errorf("safety: approval %s is not in doubt: the run of its effect is under way: %w", a.ID, ErrConflict)
 	}
 	t.To, t.Resolved, t.RequireNonce = StateFailed, true, a.PermitNonce
 	if executed {

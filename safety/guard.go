@@ -83,7 +83,7 @@ type GuardConfig struct {
 	// Identity as well, the user of the session is the approver and may approve, although the
 	// same user asked and nothing shows who that is; a peer may not.
 	Authorizer Authorizer
-	// Running reports whether a run of a session is under way in this process. It is optional. With it no effect
+	// Running reports whether a run of a session is under way, as far as this process knows. It is optional. With it no effect
 	// that goes on can be resolved.
 	Running func(s record.Session, run string) bool
 	// Now is the clock. Default [time.Now].

@@ -472,7 +472,7 @@ func TestResolveByAnAnswer(t *testing.T) {
 		"too long":      {change: func(a *safety.Answer) { a.Because = strings.Repeat("x", 2001) }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "at most 2000 bytes"},
 		"another word":  {change: func(a *safety.Answer) { a.Resolve = "perhaps" }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "say happened"},
 		"with a yes":    {change: func(a *safety.Answer) { a.Confirmed = true }, code: safety.CodeInvalid, want: safety.StateExecuting, detail: "do not approve"},
-		"it runs":       {running: true, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "under way in this process"},
+		"it runs":       {running: true, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "under way"},
 		"a panic":       {panics: true, code: safety.CodeInternal, want: safety.StateExecuting},
 		"it ended":      {ended: true, code: safety.CodeNotPending, want: safety.StateExecuted, detail: "not in doubt"},
 		"at that time":  {fault: safety.ErrConflict, code: safety.CodeNotPending, want: safety.StateExecuting, detail: "conflict"},

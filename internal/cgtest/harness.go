@@ -192,7 +192,7 @@ func New(t testing.TB, opts ...Option) *Harness {
 		Reads(o)
 	}
 	h.Memory = o.Config.Memory
-	if h.Memory == nil && (o.Config.Enabled == nil || *o.Config.Enabled) { // else nobody makes a journal
+	if h.Memory == nil && o.Config.Store.Postgres.DSN == "" && (o.Config.Enabled == nil || *o.Config.Enabled) { // else nobody makes a journal
 		journaltest.Write(t, h.Path)
 	}
 	cg, err := o.Config.Open(context.Background())

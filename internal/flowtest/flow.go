@@ -29,12 +29,15 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 // Flow is a flow as [Load] reads it. It holds no state: it may run many times, at once.
 type Flow struct {
 	// Path is the file.
 	Path string
+	// Store, if set, opens the store of each instance, in the place of one in memory or of a journal.
+	Store func() (store.Store, error)
 	spec
 	cfg config.Config
 	// later is the flow with the check before asking off, nil if it expects nothing else then.

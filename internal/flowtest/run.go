@@ -129,11 +129,20 @@ func (r *run) open(ctx context.Context) error {
 	if r.flow.Identity {
 		opts = append(opts, contextgraph.WithIdentity(personIn))
 	}
-	if r.journal == "" {
+	var err error
+	var s store.Store
+	if r.flow.Store != nil {
+		if s, err = r.flow.Store(); err != nil {
+			return err
+		}
+		ctx = store.With(ctx, s)
+	} else if r.journal == "" {
 		ctx = store.With(ctx, r.memory.Open())
 	}
-	var err error
 	if r.cg, err = contextgraph.Open(ctx, cfg, opts...); err != nil {
+		if s != nil {
+			err = errors.Join(err, s.Close(ctx)) // which nobody may have taken
+		}
 		return err
 	}
 	if err := r.serve(); err != nil {

@@ -70,7 +70,8 @@ func rules() []rule {
 
 		// What keeps.
 		{pkg: "internal/store", imports: "entity internal/schema record safety", link: outside + " " + storage},
-		{pkg: "internal/journal", imports: "config entity internal/schema internal/store internal/text internal/text/ratelog record safety", link: outside},
+		{pkg: "internal/queue", imports: "config internal/schema internal/store record", link: outside + " " + storage},
+		{pkg: "internal/journal", imports: "config entity internal/queue internal/schema internal/store internal/text internal/text/ratelog record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/text/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
@@ -113,6 +114,11 @@ func rules() []rule {
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
+		{
+			pkg:     "pgstore",
+			imports: ". config entity internal/queue internal/schema internal/store internal/text internal/text/ratelog plugin record safety",
+			link:    dataset, itself: adk + " " + cloud + " " + network + " " + storage,
+		},
 		// Optional, and for programs without the rest too.
 		{pkg: "flow", link: dataset + " database/sql " + storage, itself: cloud + " net/http"},
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
@@ -151,6 +157,7 @@ func rules() []rule {
 		{pkg: "internal/viewer/viewertest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "internal/journal/journaltest", tests: true},
+		{pkg: "internal/pgtest", tests: true},
 		{pkg: "internal/store/storetest", tests: true},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/queue"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
@@ -28,30 +29,26 @@ func NewWithoutWriter(cfg Config) *Journal {
 
 // QueueStats returns the numbers of the queue alone.
 func (j *Journal) QueueStats() (s store.Stats) {
-	j.queue.count(&s)
+	j.queue.Count(&s)
 	return s
 }
 
 // Blocked returns how many calls of Append wait for room.
-func (j *Journal) Blocked() int {
-	j.queue.mu.Lock()
-	defer j.queue.mu.Unlock()
-	return j.queue.blocked
-}
+func (j *Journal) Blocked() int { return j.queue.Blocked() }
 
 // Drain takes everything out of the queue, as the writer does.
 func (j *Journal) Drain() {
-	for held := j.queue.take(nil); len(held) > 0; held = j.queue.take(held[:0]) {
-		j.queue.release(held, insertResult{})
+	for held := j.queue.Take(nil); len(held) > 0; held = j.queue.Take(held[:0]) {
+		j.queue.Release(held, queue.Result{})
 	}
 }
 
 // Take takes out of the queue what the writer takes at a time and returns how much
 // that is.
 func (j *Journal) Take() (rows int, bytes int64) {
-	for _, s := range j.queue.take(nil) {
-		rows += s.all.rows
-		bytes += s.all.bytes
+	for _, s := range j.queue.Take(nil) {
+		rows += s.Len()
+		bytes += s.Bytes()
 	}
 	return rows, bytes
 }

@@ -8,6 +8,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/queue"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -48,13 +49,6 @@ type childOf struct {
 	child  record.Child
 }
 
-// insertResult has the outcome for the rows of one transaction.
-type insertResult struct {
-	stored, duplicates uint64
-	rejected           []*record.Event
-	errors             []error
-}
-
 func newInserter(conn *sqlite.Conn) *inserter {
 	return &inserter{
 		conn:     conn,
@@ -93,11 +87,11 @@ func (in *inserter) checkKnown() error {
 
 // insert stores the rows of segs inside the transaction of the caller. A row that SQLite refuses
 // does not keep the others from being stored.
-func (in *inserter) insert(segs []*segment) (insertResult, error) {
+func (in *inserter) insert(segs []*queue.Segment) (queue.Result, error) {
 	clear(in.sessions)
 	clear(in.agents)
 	in.children = in.children[:0]
-	var res insertResult
+	var res queue.Result
 	if err := in.checkKnown(); err != nil {
 		return res, err
 	}
@@ -111,7 +105,7 @@ func (in *inserter) insert(segs []*segment) (insertResult, error) {
 		return res, err
 	}
 	for _, s := range segs {
-		rows := s.live()
+		rows := s.Live()
 		for i := range rows {
 			e := &rows[i]
 			if err := in.row(stmt, e, &res); err != nil {
@@ -122,7 +116,7 @@ func (in *inserter) insert(segs []*segment) (insertResult, error) {
 	return res, in.updateSessions()
 }
 
-func (in *inserter) row(stmt *sqlite.Stmt, e *record.Event, res *insertResult) error {
+func (in *inserter) row(stmt *sqlite.Stmt, e *record.Event, res *queue.Result) error {
 	session, err := in.number(e.Session())
 	if err != nil {
 		return err
@@ -132,8 +126,8 @@ func (in *inserter) row(stmt *sqlite.Stmt, e *record.Event, res *insertResult) e
 	switch code := sqlite.ErrCode(err).ToPrimary(); {
 	case err == nil:
 	case code == sqlite.ResultTooBig || code == sqlite.ResultConstraint || code == sqlite.ResultMismatch:
-		res.rejected = append(res.rejected, e)
-		res.errors = append(res.errors, fmt.Errorf("row %s of session %s: %w", e.EventID, e.SessionID, err))
+		res.Rejected = append(res.Rejected, e)
+		res.Errors = append(res.Errors, fmt.Errorf("row %s of session %s: %w", e.EventID, e.SessionID, err))
 		return nil
 	default:
 		return err
@@ -142,10 +136,10 @@ func (in *inserter) row(stmt *sqlite.Stmt, e *record.Event, res *insertResult) e
 		return err
 	}
 	if in.conn.Changes() == 0 {
-		res.duplicates++
+		res.Duplicates++
 		return nil
 	}
-	res.stored++
+	res.Stored++
 	in.last++
 	in.note(session, e, in.last)
 	return nil

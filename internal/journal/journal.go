@@ -17,6 +17,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/queue"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -83,12 +84,24 @@ func (c *Config) setDefaults() {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if bound := boundQueue(c.QueueBytes, memoryLimit()); bound < c.QueueBytes {
+	if bound := queue.Bound(c.QueueBytes); bound < c.QueueBytes {
 		if c.QueueBytes > config.Default().Journal.QueueBytes {
 			c.Logger.Warn("contextgraph: journal.queue_bytes is more than a quarter of the memory that the process may use; fewer rows can wait", "configured", c.QueueBytes, "used", bound)
 		}
 		c.QueueBytes = bound
 	}
+}
+
+// newQueue returns the queue of a journal.
+func newQueue(cfg Config) *queue.Queue {
+	c := queue.Config{
+		Rows: cfg.QueueRows, Bytes: int64(cfg.QueueBytes), OnFull: cfg.OnFull, BlockTimeout: cfg.BlockTimeout,
+		GroupRows: groupRows, GroupBytes: groupBytes, TxRows: txRows, TxBytes: txBytes,
+	}
+	if cfg.Durability == config.DurabilityMemory {
+		c.GroupRows, c.GroupBytes = txRows, txBytes
+	}
+	return queue.New(c)
 }
 
 var _ store.Publisher = (*Journal)(nil)
@@ -98,7 +111,7 @@ type Journal struct {
 	path    string
 	id      string
 	secret  []byte
-	queue   *queue
+	queue   *queue.Queue
 	w       *writer
 	readers *readers
 	// retention is nil when everything is kept.
@@ -141,9 +154,9 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), readers.Close(), conn.Close())
 	}
-	queue := newQueue(cfg)
-	w := newWriter(conn, files, queue, cfg, busy)
-	j := &Journal{path: path, id: id, secret: secret, queue: queue, w: w, readers: readers, grace: closeGrace}
+	q := newQueue(cfg)
+	w := newWriter(conn, files, q, cfg, busy)
+	j := &Journal{path: path, id: id, secret: secret, queue: q, w: w, readers: readers, grace: closeGrace}
 	go w.run(readers)
 	j.retention = startRetention(j, cfg)
 	return j, nil
@@ -158,13 +171,13 @@ func (j *Journal) Path() string { return j.path }
 // journal is closed, or the row has no event id, type or status. That is counted with
 // its reason, as is a row that was taken and is dropped later for a newer one.
 func (j *Journal) Append(e record.Event) bool {
-	return j.queue.put(&e)
+	return j.queue.Put(&e)
 }
 
 // Waiting returns the rows of s that this process has recorded and that are not stored, in order. It
 // does not know them while the writer is at work, and when the queue is long.
 func (j *Journal) Waiting(s record.Session) (rows []record.Event, known bool) {
-	return j.queue.waitingOf(s)
+	return j.queue.WaitingOf(s)
 }
 
 // Flush is a barrier. It returns nil only when every row accepted before the call is committed, as
@@ -202,7 +215,7 @@ func (j *Journal) Commit(ctx context.Context, eventID string) error {
 // remembers 65,536 sessions; when more have lost rows, a session that it does not
 // remember has the losses of all those, so that no loss is hidden.
 func (j *Journal) Lost(s record.Session) int {
-	lost, _ := j.queue.lostOf(s)
+	lost, _ := j.queue.LostOf(s)
 	return lost
 }
 
@@ -215,7 +228,7 @@ func (j *Journal) Secret() []byte { return bytes.Clone(j.secret) }
 // Stats returns the counters. It may be called at any time, also after Close.
 func (j *Journal) Stats() store.Stats {
 	s := j.w.counters()
-	j.queue.count(&s)
+	j.queue.Count(&s)
 	return s
 }
 
@@ -228,7 +241,7 @@ func (j *Journal) Close(ctx context.Context) error {
 	w := j.w
 	j.closeOnce.Do(func() {
 		j.retention.stop()
-		j.queue.close()
+		j.queue.Close()
 		close(w.closing)
 	})
 	if ended(w.done, ctx.Done()) {

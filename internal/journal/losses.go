@@ -10,19 +10,10 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/queue"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// txLosses bounds of how many runs one transaction saves the losses.
-const txLosses = 1024
-
-// runLoss is how many rows of a run were lost.
-type runLoss struct {
-	session record.Session
-	run     string
-	rows    int
-}
 
 // Losses returns how many rows of s retention removed, and how many were dropped, by this process or,
 // as far as the file knows, by any other.
@@ -41,7 +32,7 @@ func (j *Journal) Losses(ctx context.Context, s record.Session) ([]store.Loss, e
 	if err != nil {
 		return nil, err
 	}
-	lost, unsaved := j.queue.lostOf(s)
+	lost, unsaved := j.queue.LostOf(s)
 	for run, n := range unsaved {
 		dropped[run] += n
 	}
@@ -61,70 +52,17 @@ func (j *Journal) Losses(ctx context.Context, s record.Session) ([]store.Loss, e
 	return losses, nil
 }
 
-// loseOf counts one row of a run that the file does not know to be lost. The caller holds mu.
-func (q *queue) loseOf(s record.Session, run string) {
-	runs := q.unsaved[s]
-	if runs == nil {
-		runs = make(map[string]int, 1)
-		q.unsaved[s] = runs
-	}
-	if _, known := runs[run]; !known && (len(runs) >= store.LossRuns || q.unsavedRuns >= lostSessions) {
-		run = ""
-	}
-	if runs[run]++; runs[run] == 1 {
-		q.unsavedRuns++
-	}
-}
-
-// unsavedLosses returns of how many runs the file does not know all losses.
-func (q *queue) unsavedLosses() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.unsavedRuns
-}
-
-// someUnsaved appends to losses what one transaction may save.
-func (q *queue) someUnsaved(losses []runLoss) []runLoss {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for s, runs := range q.unsaved {
-		for run, n := range runs {
-			if len(losses) == txLosses {
-				return losses
-			}
-			losses = append(losses, runLoss{s, run, n})
-		}
-	}
-	return losses
-}
-
-// saved notes that losses are in the file.
-func (q *queue) saved(losses []runLoss) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, l := range losses {
-		runs := q.unsaved[l.session]
-		if runs[l.run] -= l.rows; runs[l.run] > 0 {
-			continue
-		}
-		q.unsavedRuns--
-		if delete(runs, l.run); len(runs) == 0 {
-			delete(q.unsaved, l.session)
-		}
-	}
-}
-
 // saveLosses adds to the losses in the file, inside the transaction of the caller.
-func saveLosses(conn *sqlite.Conn, losses []runLoss) error {
+func saveLosses(conn *sqlite.Conn, losses []queue.Loss) error {
 	for _, l := range losses {
-		session, err := numberOf(conn, l.session)
+		session, err := numberOf(conn, l.Session)
 		if err != nil {
 			return err
 		}
 		err = exec(conn, addLostRowsSQL, func(b *binder) {
 			b.integer(session)
-			b.text(l.run)
-			b.integer(int64(l.rows), store.LossRuns)
+			b.text(l.Run)
+			b.integer(int64(l.Rows), store.LossRuns)
 		})
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/queue"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (w *writer) failed(err error) {
 }
 
 // succeeded notes that a group was stored, before its rows leave the queue.
-func (w *writer) succeeded(res insertResult) {
+func (w *writer) succeeded(res queue.Result) {
 	var since time.Time
 	w.note(func(s *store.Stats) {
 		since = s.FailingSince
@@ -61,7 +62,7 @@ func (w *writer) succeeded(res insertResult) {
 	if !since.IsZero() {
 		w.log.Info("contextgraph: journal: rows are stored again", "after", w.now().Sub(since))
 	}
-	for _, err := range res.errors {
+	for _, err := range res.Errors {
 		w.log.Error("contextgraph: journal: a row was refused and is lost", "error", err)
 	}
 }
@@ -70,7 +71,7 @@ func (w *writer) succeeded(res insertResult) {
 // wait for a log.
 func (w *writer) reportDrops() {
 	var s store.Stats
-	w.queue.count(&s)
+	w.queue.Count(&s)
 	var total uint64
 	var attrs []any
 	for _, r := range []store.LossReason{store.LostDroppedOldest, store.LostQueueFull, store.LostApprovalsFull, store.LostInvalid} {

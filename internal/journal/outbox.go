@@ -128,7 +128,7 @@ func (o *outbox) Forget(ctx context.Context) error {
 func (o *outbox) Changed(ch chan<- struct{}) (stop func()) { return o.journal.Changed(ch) }
 
 // Changed is that of [store.Outbox].
-func (j *Journal) Changed(ch chan<- struct{}) (stop func()) { return j.w.listeners.add(ch) }
+func (j *Journal) Changed(ch chan<- struct{}) (stop func()) { return j.w.listeners.Add(ch) }
 
 // write runs fn in a transaction that survives what a row survives.
 func (o *outbox) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {

@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/queue"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -44,7 +45,7 @@ func BenchmarkSQLite(b *testing.B) {
 					}
 					for range min(txRows, b.N-n) {
 						e.EventID, e.SessionID, e.RunSeq = fmt.Sprintf("%032x", n), fmt.Sprint("session-", n/3%sessions), int64(n)
-						var res insertResult
+						var res queue.Result
 						if err := in.row(stmt, &e, &res); err != nil {
 							return err
 						}

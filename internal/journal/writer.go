@@ -14,6 +14,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/queue"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/text/ratelog"
 )
@@ -79,7 +80,7 @@ func (c *call) run(conn *sqlite.Conn) error {
 // writer owns the write connection: its goroutine is the only user of the fields
 // below rows. The channels and the counters are shared.
 type writer struct {
-	queue   *queue
+	queue   *queue.Queue
 	calls   chan *call
 	closing chan struct{} // closed by the first Close
 	hurry   chan struct{} // closed when the time of Close is up
@@ -91,7 +92,7 @@ type writer struct {
 	closeErr error
 
 	// listeners hear of every transaction that stored rows.
-	listeners listeners
+	listeners queue.Listeners
 
 	mu    sync.Mutex
 	stats store.Stats // Panics, LastError, FailingSince
@@ -100,10 +101,10 @@ type writer struct {
 	rows     *inserter
 	conn     *sqlite.Conn
 	files    files
-	level    synchronous // for commits of rows
-	inForce  synchronous // what the connection is set to; "" when not known
-	held     []*segment  // taken from the queue and not stored, in order
-	losses   []runLoss
+	level    synchronous      // for commits of rows
+	inForce  synchronous      // what the connection is set to; "" when not known
+	held     []*queue.Segment // taken from the queue and not stored, in order
+	losses   []queue.Loss
 	interval time.Duration
 	busy     time.Duration
 	backoff  time.Duration // pause before the next attempt; 0 when commits succeed
@@ -114,7 +115,7 @@ type writer struct {
 	log      *slog.Logger // one line per kind and minute
 }
 
-func newWriter(conn *sqlite.Conn, files files, q *queue, cfg Config, busy time.Duration) *writer {
+func newWriter(conn *sqlite.Conn, files files, q *queue.Queue, cfg Config, busy time.Duration) *writer {
 	w := &writer{
 		queue:    q,
 		calls:    make(chan *call),
@@ -177,8 +178,8 @@ func (w *writer) run(readers *readers) {
 	armed := false
 	for {
 		select {
-		case <-w.queue.wake:
-			rows, complete := w.queue.pending()
+		case <-w.queue.Wake():
+			rows, complete := w.queue.Pending()
 			switch {
 			case rows == 0 || w.backoff > 0:
 				continue // stored already, or waiting for the next attempt
@@ -202,9 +203,9 @@ func (w *writer) run(readers *readers) {
 		timer.Stop()
 		if armed = w.backoff > 0; armed {
 			timer.Reset(w.backoff)
-		} else if rows, _ := w.queue.pending(); rows > 0 {
+		} else if rows, _ := w.queue.Pending(); rows > 0 {
 			// They came during the commit, and may have come without a signal.
-			w.queue.signal()
+			w.queue.Signal()
 		}
 	}
 }
@@ -235,12 +236,12 @@ func (w *writer) serve(c *call) error {
 func (w *writer) commit(c *call) error {
 	defer w.reportDrops()
 	defer w.boundWAL()
-	left, _ := w.queue.pending()
-	for unsaved := w.queue.unsavedLosses(); left > 0 || unsaved > 0; {
+	left, _ := w.queue.Pending()
+	for unsaved := w.queue.UnsavedLosses(); left > 0 || unsaved > 0; {
 		if len(w.held) == 0 {
-			w.held = w.queue.take(w.held)
+			w.held = w.queue.Take(w.held)
 		}
-		w.losses = w.queue.someUnsaved(w.losses[:0])
+		w.losses = w.queue.SomeUnsaved(w.losses[:0])
 		if len(w.held) == 0 {
 			left = 0 // dropped meanwhile
 			if len(w.losses) == 0 {
@@ -248,7 +249,7 @@ func (w *writer) commit(c *call) error {
 			}
 		}
 		for _, s := range w.held {
-			left -= s.all.rows
+			left -= s.Len()
 		}
 		unsaved -= len(w.losses)
 		var last *call
@@ -262,10 +263,10 @@ func (w *writer) commit(c *call) error {
 			return err
 		}
 		w.succeeded(res)
-		w.queue.saved(w.losses)
-		w.queue.release(w.held, res)
-		if res.stored > 0 {
-			w.listeners.tell()
+		w.queue.Saved(w.losses)
+		w.queue.Release(w.held, res)
+		if res.Stored > 0 {
+			w.listeners.Tell()
 		}
 		clear(w.held)
 		w.held = w.held[:0]
@@ -275,7 +276,7 @@ func (w *writer) commit(c *call) error {
 
 // store commits what is held, the losses and the work of c, unless c is nil, in one transaction. If
 // c fails, its error is in c, and the rest is committed without it.
-func (w *writer) store(c *call) (res insertResult, err error) {
+func (w *writer) store(c *call) (res queue.Result, err error) {
 	level := w.level
 	if c != nil && c.level == syncFull {
 		level = syncFull
@@ -409,9 +410,9 @@ func (w *writer) finish(readers *readers) {
 	if err != nil {
 		lost := 0
 		for len(w.held) > 0 {
-			lost += w.queue.abandon(w.held, store.LostUnwritten)
+			lost += w.queue.Abandon(w.held, store.LostUnwritten)
 			clear(w.held)
-			w.held = w.queue.take(w.held[:0])
+			w.held = w.queue.Take(w.held[:0])
 		}
 		err = fmt.Errorf("%d %w: %w: %w", lost, ErrUnwritten, w.hurryCause, err)
 	} else {

@@ -21,7 +21,7 @@ import (
 // types in coded.
 func Advice(c config.Config, coded []string) []config.Problem {
 	a := newAdvice(c, coded)
-	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked, a.unpaid, a.unasked} {
+	for _, check := range [...]func(){a.unread, a.unlisted, func() { a.unused(c.Guard) }, a.unseen, a.unacted, a.unchosen, a.unmet, a.unchecked, a.unpaid, a.unasked, a.unpooled} {
 		check()
 	}
 	return a.problems
@@ -327,5 +327,13 @@ func (a *advice) unanswered(i int, k *config.Checker) {
 				"rule %q takes an amount of %q without a currency for %s, and the checker of %q for %s: the same amount is then never equal",
 				e.Name, name, cmp.Or(found[name].Currency, none), e.Type, cmp.Or(currency, none))
 		}
+	}
+}
+
+// unpooled names a mode of statements with which a database fails behind PgBouncer.
+func (a *advice) unpooled() {
+	if strings.Contains(string(a.Store.Postgres.DSN), "default_query_exec_mode=cache_statement") {
+		a.add("store.postgres.dsn", "remove default_query_exec_mode, unless no pool of connections stands before the server",
+			"it asks for prepared statements, which a pool of transactions loses")
 	}
 }

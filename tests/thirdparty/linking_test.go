@@ -37,7 +37,7 @@ func runProgram(t *testing.T, name string) globals.Registered {
 // TestRegistersNothing compares programs that use contextgraph with ones that link what
 // it stands on only.
 func TestRegistersNothing(t *testing.T) {
-	for _, program := range []struct{ without, with string }{{"adkonly", "alone"}, {"adkonly", "paged"}, {"clientonly", "streaming"}} {
+	for _, program := range []struct{ without, with string }{{"adkonly", "alone"}, {"adkonly", "paged"}, {"adkonly", "shared"}, {"clientonly", "streaming"}} {
 		t.Run(program.with, func(t *testing.T) {
 			without, with := runProgram(t, program.without), runProgram(t, program.with)
 			if len(with.SQLDrivers) != 0 {
@@ -59,15 +59,17 @@ func TestPartsLinkNothingOfEachOther(t *testing.T) {
 		"cloud.google.com/go/bigquery", "cloud.google.com/go/bigquery/storage/managedwriter", "github.com/apache/arrow/go/v15/arrow",
 	}
 	ofPage := []string{module + "page", module + "internal/viewer", module + "internal/inspect"}
+	ofPostgres := []string{module + "pgstore", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgxpool"}
 	// Package inspect reads both a journal and a dataset.
 	ofPageOnly := ofPage[:2]
 	for _, program := range []struct {
 		name      string
 		has, lack []string
 	}{
-		{"alone", nil, slices.Concat(ofBigQuery, ofPage)},
-		{"streaming", ofBigQuery, ofPageOnly},
-		{"paged", ofPage, ofBigQuery},
+		{"alone", nil, slices.Concat(ofBigQuery, ofPage, ofPostgres)},
+		{"streaming", ofBigQuery, slices.Concat(ofPageOnly, ofPostgres)},
+		{"paged", ofPage, slices.Concat(ofBigQuery, ofPostgres)},
+		{"shared", ofPostgres, slices.Concat(ofBigQuery, ofPage)},
 	} {
 		t.Run(program.name, func(t *testing.T) {
 			out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./internal/programs/"+program.name).Output()

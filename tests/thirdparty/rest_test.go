@@ -57,6 +57,12 @@ type bank struct {
 // newBank returns a bank behind the handlers around, with more options.
 func newBank(t *testing.T, around func(http.Handler) http.Handler, more ...contextgraph.Option) *bank {
 	t.Helper()
+	return newReplica(t, session.InMemoryService(), "", around, more...)
+}
+
+// newReplica returns a bank over sessions that others may share, and over the database of dsn if that is not empty.
+func newReplica(t *testing.T, sessions session.Service, dsn string, around func(http.Handler) http.Handler, more ...contextgraph.Option) *bank {
+	t.Helper()
 	b := &bank{t: t}
 	b.owed.Store("$100")
 	cfg, err := config.Parse("test.yaml", []byte(`
@@ -67,7 +73,9 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows one
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
+	if cfg.Store.Postgres.DSN = config.Secret(dsn); dsn == "" {
+		cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
+	}
 	check := safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 		amount, err := entity.ParseMoney(b.owed.Load().(string), "USD")
 		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"amount": amount}}, err
@@ -95,7 +103,7 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows one
 	}
 	config := &launcher.Config{
 		AgentLoader:    agent.NewSingleLoader(root),
-		SessionService: session.InMemoryService(),
+		SessionService: sessions,
 		PluginConfig:   b.cg.PluginConfig(),
 	}
 	handler, err := adkrest.NewServer(adkrest.ServerConfig{

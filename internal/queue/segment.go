@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package journal
+package queue
 
 import "github.com/adk-contextgraph/contextgraph/record"
 
@@ -24,27 +24,33 @@ type tally struct {
 func (t *tally) add(o tally) { t.rows += o.rows; t.bytes += o.bytes }
 func (t *tally) sub(o tally) { t.rows -= o.rows; t.bytes -= o.bytes }
 
-// segment is a run of rows, in order.
-type segment struct {
+// Segment is a run of rows, in order.
+type Segment struct {
 	rows      []record.Event
 	start     int   // rows before it were popped
 	all       tally // rows from start on
 	approvals tally // rows that are never dropped for others
-	next      *segment
+	next      *Segment
 }
 
-// live returns the rows that are still in s.
-func (s *segment) live() []record.Event { return s.rows[s.start:] }
+// Live returns the rows that are still in s.
+func (s *Segment) Live() []record.Event { return s.rows[s.start:] }
+
+// Len returns how many these are.
+func (s *Segment) Len() int { return s.all.rows }
+
+// Bytes estimates the memory of them.
+func (s *Segment) Bytes() int64 { return s.all.bytes }
 
 // reset empties s and drops the references of its rows.
-func (s *segment) reset() {
+func (s *Segment) reset() {
 	clear(s.rows)
-	*s = segment{rows: s.rows[:0]}
+	*s = Segment{rows: s.rows[:0]}
 }
 
 // fifo is a list of segments, the oldest row first.
 type fifo struct {
-	head, tail *segment
+	head, tail *Segment
 	all        tally
 	approvals  tally
 }
@@ -99,7 +105,7 @@ func (f *fifo) pop(size int64, approval bool, free *freeList) {
 }
 
 // shift removes the oldest segment and returns it, nil when there is none.
-func (f *fifo) shift() *segment {
+func (f *fifo) shift() *Segment {
 	s := f.head
 	if s == nil {
 		return nil
@@ -116,13 +122,13 @@ func (f *fifo) shift() *segment {
 
 // freeList keeps empty segments for reuse.
 type freeList struct {
-	segments [freeSegments]*segment
+	segments [freeSegments]*Segment
 	n        int
 }
 
-func (l *freeList) get() *segment {
+func (l *freeList) get() *Segment {
 	if l.n == 0 {
-		return &segment{rows: make([]record.Event, 0, segmentRows)}
+		return &Segment{rows: make([]record.Event, 0, segmentRows)}
 	}
 	l.n--
 	s := l.segments[l.n]
@@ -130,8 +136,8 @@ func (l *freeList) get() *segment {
 	return s
 }
 
-// put keeps s, which is empty, if there is room for it.
-func (l *freeList) put(s *segment) {
+// Put keeps s, which is empty, if there is room for it.
+func (l *freeList) put(s *Segment) {
 	if l.n < len(l.segments) {
 		l.segments[l.n] = s
 		l.n++

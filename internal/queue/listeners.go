@@ -1,23 +1,23 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package journal
+package queue
 
 import (
 	"slices"
 	"sync"
 )
 
-// listeners are the channels that hear of new rows. The zero value has none.
-type listeners struct {
+// Listeners are the channels that hear of new rows. The zero value has none.
+type Listeners struct {
 	mu   sync.Mutex
 	list []*listener
 }
 
 type listener struct{ ch chan<- struct{} }
 
-// add returns a function that removes ch again; calls after the first do nothing.
-func (l *listeners) add(ch chan<- struct{}) (remove func()) {
+// Add returns a function that removes ch again; calls after the first do nothing.
+func (l *Listeners) Add(ch chan<- struct{}) (remove func()) {
 	added := &listener{ch}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,8 +29,8 @@ func (l *listeners) add(ch chan<- struct{}) (remove func()) {
 	}
 }
 
-// tell sends to every channel that has room.
-func (l *listeners) tell() {
+// Tell sends to every channel that has room.
+func (l *Listeners) Tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.list {

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package journal
+package queue
 
 import (
 	"math"
@@ -19,6 +19,9 @@ const (
 	shareOfMemory = 4
 	leastQueue    = 64 << 20
 )
+
+// Bound returns how many of the configured bytes a queue may hold in the memory of this process.
+func Bound(configured config.Size) config.Size { return boundQueue(configured, memoryLimit()) }
 
 // boundQueue returns the bound of a queue in a process that may use limit bytes.
 func boundQueue(configured config.Size, limit uint64) config.Size {

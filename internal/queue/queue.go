@@ -1,7 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package journal
+// Package queue holds the rows that wait to be stored, in bounds, and keeps the books of what became of them. It
+// is what the stores of rows have in common: none of them makes a callback of an agent wait for a disk.
+package queue
 
 import (
 	"maps"
@@ -21,18 +23,18 @@ const approvalRoom = 2
 // lostSessions bounds how many sessions the queue remembers the losses of.
 const lostSessions = 1 << 16
 
-// queue is the bounded buffer between the callers of Append and the writer. The writer takes the
+// Queue is the bounded buffer between the callers of Append and the writer. The writer takes the
 // rows of one transaction at a time; they count against the bounds until they are stored or lost.
 // The queue also keeps the books: each change of a row's state is noted under the lock that makes
 // the change, so that the numbers add up at any time.
-type queue struct {
+type Queue struct {
 	max     tally
 	onFull  config.OnFull
 	timeout time.Duration
 	// group completes a group before its interval is over.
 	group tally
-	// wake holds at most one signal: rows began to wait, or a group is complete.
-	wake chan struct{}
+	tx    tally // bounds what Take gives
+	wake  chan struct{}
 
 	mu sync.Mutex
 	// kept holds the approval rows that drop_oldest passed over, all older than
@@ -58,17 +60,29 @@ type queue struct {
 	unsavedRuns int
 }
 
-func newQueue(cfg Config) *queue {
-	group := tally{groupRows, groupBytes}
-	if cfg.Durability == config.DurabilityMemory {
-		group = tally{txRows, txBytes}
-	}
-	return &queue{
-		max:     tally{cfg.QueueRows, int64(cfg.QueueBytes)},
+// Config bounds a queue. The store says how much its transactions hold.
+type Config struct {
+	// Rows and Bytes bound what waits.
+	Rows  int
+	Bytes int64
+	// OnFull decides about a row without room; with [config.Block] it waits for BlockTimeout.
+	OnFull       config.OnFull
+	BlockTimeout time.Duration
+	// GroupRows and GroupBytes complete a group before its interval is over. TxRows and TxBytes bound what
+	// Take gives at a time.
+	GroupRows, TxRows   int
+	GroupBytes, TxBytes int64
+}
+
+// New returns an empty queue.
+func New(cfg Config) *Queue {
+	return &Queue{
+		max:     tally{cfg.Rows, cfg.Bytes},
 		onFull:  cfg.OnFull,
 		timeout: cfg.BlockTimeout,
 		// Half of a small queue: the other half fills while the group is stored.
-		group:     tally{max(1, min(group.rows, cfg.QueueRows/2)), max(1, min(group.bytes, int64(cfg.QueueBytes)/2))},
+		group:     tally{max(1, min(cfg.GroupRows, cfg.Rows/2)), max(1, min(cfg.GroupBytes, cfg.Bytes/2))},
+		tx:        tally{cfg.TxRows, cfg.TxBytes},
 		wake:      make(chan struct{}, 1),
 		lost:      make(map[store.LossReason]uint64),
 		bySession: make(map[record.Session]int),
@@ -76,8 +90,18 @@ func newQueue(cfg Config) *queue {
 	}
 }
 
-// put appends a copy of *e. It reports false, and counts why, when e is not taken.
-func (q *queue) put(e *record.Event) bool {
+// Wake holds at most one signal: rows began to wait, or a group is complete.
+func (q *Queue) Wake() <-chan struct{} { return q.wake }
+
+// Blocked returns how many calls of Put wait for room.
+func (q *Queue) Blocked() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.blocked
+}
+
+// Put appends a copy of *e. It reports false, and counts why, when e is not taken.
+func (q *Queue) Put(e *record.Event) bool {
 	size := rowBytes(e)
 	approval := schema.IsApproval(e.EventType)
 	q.mu.Lock()
@@ -97,26 +121,26 @@ func (q *queue) put(e *record.Event) bool {
 	wake := before.rows == 0 || !q.complete(before) && q.complete(q.waiting.all)
 	q.mu.Unlock()
 	if wake {
-		q.signal()
+		q.Signal()
 	}
 	return true
 }
 
-// signal wakes the writer, now or when it next looks.
-func (q *queue) signal() {
+// Signal wakes the writer, now or when it next looks.
+func (q *Queue) Signal() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (q *queue) complete(t tally) bool {
+func (q *Queue) complete(t tally) bool {
 	return t.rows >= q.group.rows || t.bytes >= q.group.bytes
 }
 
 // admit returns why there is no place for e, "" when there is one. With drop_oldest
 // it makes the place. The caller holds mu.
-func (q *queue) admit(e *record.Event, size int64, approval bool) store.LossReason {
+func (q *Queue) admit(e *record.Event, size int64, approval bool) store.LossReason {
 	switch {
 	case e.EventID == "" || e.EventType == "" || e.Status == "":
 		return store.LostInvalid
@@ -134,13 +158,13 @@ func (q *queue) admit(e *record.Event, size int64, approval bool) store.LossReas
 }
 
 // fits reports whether a row of the size stays within times the bounds.
-func (q *queue) fits(size int64, times int) bool {
+func (q *Queue) fits(size int64, times int) bool {
 	t := q.total()
 	return t.rows < q.max.rows*times && t.bytes+size <= q.max.bytes*int64(times)
 }
 
 // total is everything that counts against the bounds.
-func (q *queue) total() tally {
+func (q *Queue) total() tally {
 	t := q.held
 	t.add(q.kept.all)
 	t.add(q.waiting.all)
@@ -149,7 +173,7 @@ func (q *queue) total() tally {
 
 // makeRoom drops the oldest rows until one of the size fits. It drops none when
 // dropping all would not be enough. The caller holds mu.
-func (q *queue) makeRoom(size int64) bool {
+func (q *Queue) makeRoom(size int64) bool {
 	least := q.total()
 	least.sub(q.waiting.droppable())
 	if least.rows >= q.max.rows || least.bytes+size > q.max.bytes {
@@ -170,7 +194,7 @@ func (q *queue) makeRoom(size int64) bool {
 
 // await waits until there is room for e, but at most the timeout. The caller holds
 // mu, which is free during the wait.
-func (q *queue) await(e *record.Event, size int64) store.LossReason {
+func (q *Queue) await(e *record.Event, size int64) store.LossReason {
 	timer := time.NewTimer(q.timeout)
 	defer timer.Stop()
 	q.blocked++
@@ -181,7 +205,7 @@ func (q *queue) await(e *record.Event, size int64) store.LossReason {
 		}
 		room, late := q.room, false
 		q.mu.Unlock()
-		q.signal() // the group may be short of complete, because this row is large
+		q.Signal() // the group may be short of complete, because this row is large
 		select {
 		case <-room:
 		case <-timer.C:
@@ -196,7 +220,7 @@ func (q *queue) await(e *record.Event, size int64) store.LossReason {
 
 // vacate tells those who wait that there is room, or that there will be none. The
 // caller holds mu.
-func (q *queue) vacate() {
+func (q *Queue) vacate() {
 	if q.room != nil {
 		close(q.room)
 		q.room = nil
@@ -204,7 +228,7 @@ func (q *queue) vacate() {
 }
 
 // lose counts one row that will not be stored. The caller holds mu.
-func (q *queue) lose(r store.LossReason, e *record.Event) {
+func (q *Queue) lose(r store.LossReason, e *record.Event) {
 	q.lost[r]++
 	s := e.Session()
 	if n, ok := q.bySession[s]; ok || len(q.bySession) < lostSessions {
@@ -218,9 +242,9 @@ func (q *queue) lose(r store.LossReason, e *record.Event) {
 // waitingRows bounds the rows that waitingOf looks at, because Append waits meanwhile.
 const waitingRows = 256
 
-// waitingOf returns the rows of s in the queue, in order. It cannot tell if the writer has taken
+// WaitingOf returns the rows of s in the queue, in order. It cannot tell if the writer has taken
 // rows, or if more than waitingRows wait.
-func (q *queue) waitingOf(s record.Session) (rows []record.Event, known bool) {
+func (q *Queue) WaitingOf(s record.Session) (rows []record.Event, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.held.rows > 0 || q.total().rows > waitingRows {
@@ -228,8 +252,8 @@ func (q *queue) waitingOf(s record.Session) (rows []record.Event, known bool) {
 	}
 	for _, of := range []*fifo{&q.kept, &q.waiting} {
 		for seg := of.head; seg != nil; seg = seg.next {
-			for i := range seg.live() {
-				if e := &seg.live()[i]; e.SessionID == s.ID && e.UserID == s.User && e.AppName == s.App {
+			for i := range seg.Live() {
+				if e := &seg.Live()[i]; e.SessionID == s.ID && e.UserID == s.User && e.AppName == s.App {
 					rows = append(rows, *e)
 				}
 			}
@@ -238,21 +262,21 @@ func (q *queue) waitingOf(s record.Session) (rows []record.Event, known bool) {
 	return rows, true
 }
 
-// pending returns how many rows are queued, those that the writer has taken
+// Pending returns how many rows are queued, those that the writer has taken
 // included, and whether a group waits that is complete, or that somebody waits for.
-func (q *queue) pending() (rows int, complete bool) {
+func (q *Queue) Pending() (rows int, complete bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.total().rows, q.blocked > 0 || q.kept.all.rows > 0 || q.complete(q.waiting.all)
 }
 
-// take moves rows of about one transaction from the queue to held, in order, and
+// Take moves rows of about one transaction from the queue to held, in order, and
 // returns it.
-func (q *queue) take(held []*segment) []*segment {
+func (q *Queue) Take(held []*Segment) []*Segment {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var taken tally
-	for taken.rows < txRows && taken.bytes < txBytes {
+	for taken.rows < q.tx.rows && taken.bytes < q.tx.bytes {
 		s := q.kept.shift()
 		if s == nil {
 			s = q.waiting.shift()
@@ -267,16 +291,23 @@ func (q *queue) take(held []*segment) []*segment {
 	return held
 }
 
-// release gives back segments with stored rows. Rows that were rejected according to res are
+// Result has the outcome for the rows of one transaction.
+type Result struct {
+	Stored, Duplicates uint64
+	Rejected           []*record.Event
+	Errors             []error // why, for each that was rejected
+}
+
+// Release gives back segments with stored rows. Rows that were rejected according to res are
 // counted as lost.
-func (q *queue) release(done []*segment, res insertResult) {
+func (q *Queue) Release(done []*Segment, res Result) {
 	q.mu.Lock()
-	q.stored += res.stored
-	q.duplicates += res.duplicates
+	q.stored += res.Stored
+	q.duplicates += res.Duplicates
 	if len(done) > 0 {
 		q.commits++
 	}
-	for _, e := range res.rejected {
+	for _, e := range res.Rejected {
 		q.lose(store.LostRejected, e)
 	}
 	for _, s := range done {
@@ -295,14 +326,14 @@ func (q *queue) release(done []*segment, res insertResult) {
 	}
 }
 
-// abandon counts every row of held as lost for reason r and returns how many.
-func (q *queue) abandon(held []*segment, r store.LossReason) int {
+// Abandon counts every row of held as lost for reason r and returns how many.
+func (q *Queue) Abandon(held []*Segment, r store.LossReason) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := 0
 	for _, s := range held {
-		for i := range s.live() {
-			q.lose(r, &s.live()[i])
+		for i := range s.Live() {
+			q.lose(r, &s.Live()[i])
 		}
 		n += s.all.rows
 		q.held.sub(s.all)
@@ -311,16 +342,16 @@ func (q *queue) abandon(held []*segment, r store.LossReason) int {
 	return n
 }
 
-// close makes put refuse from now on.
-func (q *queue) close() {
+// Close makes put refuse from now on.
+func (q *Queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
 	q.vacate()
 }
 
-// lostOf returns how many rows of s were lost, and those that the file does not know of, by run.
-func (q *queue) lostOf(s record.Session) (lost int, unsaved map[string]int) {
+// LostOf returns how many rows of s were lost, and those that the file does not know of, by run.
+func (q *Queue) LostOf(s record.Session) (lost int, unsaved map[string]int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n, ok := q.bySession[s]; ok {
@@ -329,8 +360,8 @@ func (q *queue) lostOf(s record.Session) (lost int, unsaved map[string]int) {
 	return q.elsewhere, nil
 }
 
-// count adds the numbers of the queue to s.
-func (q *queue) count(s *store.Stats) {
+// Count adds the numbers of the queue to s.
+func (q *Queue) Count(s *store.Stats) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s.Accepted, s.Stored, s.Duplicates, s.Commits = q.accepted, q.stored, q.duplicates, q.commits

@@ -1,0 +1,46 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pgstore keeps rows and approvals in a PostgreSQL database, which the replicas of an agent share: what one of
+// them asks, any other may be answered. It is an optional part of contextgraph: a program that does not import it does
+// not link its client. The configuration names the database, in the section store; the program gives one more option:
+//
+//	cg, err := contextgraph.FromFile("contextgraph.yaml", pgstore.Option())
+//
+// The tables stand in a schema of their own, contextgraph, so that ADK's sessions may use the same database. No
+// statement relies on the state of a connection: PgBouncer may pool transactions.
+package pgstore
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
+)
+
+// Option keeps rows and approvals in the database that the configuration names, if it names one.
+func Option() contextgraph.Option { return contextgraph.WithPart(part{}) }
+
+type part struct{}
+
+func (part) Name() string { return "pgstore" }
+
+// OpenStore is what the core calls.
+func (part) OpenStore(ctx context.Context, c config.Config, log *slog.Logger, now func() time.Time, to []string) (store.Store, error) {
+	s, err := open(ctx, c, log, now)
+	if err == nil {
+		for _, name := range to {
+			err = s.createDestination(ctx, name)
+			if err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
