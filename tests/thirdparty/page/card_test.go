@@ -57,7 +57,7 @@ func TestCard(t *testing.T) {
 
 	p = openDemo(t, "s=tesla")
 	p.shows(card, "Check failed", "It did not run: its check failed.", "That does not mean that anything has changed", "The request stays open", "503 Service Unavailable",
-		"its source is down", "Product CNN Digital", "It did not run.", "This page is a file and can only be read")
+		"its source is down", "Product CNN Digital", "It has not run.", "This page is a file and can only be read")
 	p.holds(`document.querySelector("#panel-approvals .countdown").textContent.startsWith("expires in")`)
 	p.shows("#tab-approvals", "1 open")
 

@@ -222,7 +222,7 @@ func TestRefusedAnswers(t *testing.T) {
 			a.says("s1", yes(a.confirmation))
 			a.b.owed.Store("$100")
 		}, "An earlier check found that the world had changed since the approval of pay was asked.", safety.CodeBlocked,
-			"the request cannot be answered any more (drift): The world changed after it was read", "an earlier check found that the world had changed"},
+			"the request cannot be answered any more (changed since it was read): The world changed after it was read", "an earlier check found that the world had changed"},
 		"by the requester": {func(a *attack) { a.caller = "bob" }, "Whoever approved pay is not allowed to: bob asked: " + self, safety.CodeNotAuthorized, sent, self},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -162,7 +162,7 @@ func TestApproveOnThePage(t *testing.T) {
 	p.key(kb.Enter) // the token is still known, and the button has the focus
 	p.wait(`__t.text(".session-head").includes("Changed since it was read")`)
 	p.shows("#panel-approvals .v-line", "$100 (not seen) is now $80")
-	p.shows("#panel-approvals .passed", "it did not count", "changed since it was read", "can never run")
+	p.shows("#panel-approvals .passed", "said yes", "Checked when it was answered: the world has changed", "can never run")
 	p.shows("#panel-approvals", "It did not run.")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times although less is owed now, want once", n)

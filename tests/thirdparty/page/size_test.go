@@ -164,7 +164,6 @@ func TestManySpans(t *testing.T) {
 			p.holds(`document.querySelectorAll("#panel-trajectory .step").length < 1000`)
 			p.view("graph")
 			p.picture(fmt.Sprintf("long-%d-graph", turns))
-			p.click("#panel-graph .seg button", "↓")
 			p.everywhere(len(s.Spans))
 			p.picture(fmt.Sprintf("long-%d-all", turns))
 		})
