@@ -120,7 +120,7 @@ func TestLostCommitOfRows(t *testing.T) {
 				}
 			}
 			err := s.Flush(t.Context())
-			for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); err = s.Flush(t.Context()) {
+			for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); err = s.Flush(t.Context()) {
 				time.Sleep(10 * time.Millisecond)
 			}
 			if err != nil {
@@ -243,14 +243,14 @@ func TestUnknownAnswerOfALedger(t *testing.T) {
 	p := pgtest.NewProxy(t, url)
 	s, other := opened(t, p.URL), opened(t, url)
 	a := approvalIn(t, other, 1, safety.StatePermitted)
-	p.Delay = 10 * time.Second
+	p.Delay = time.Minute
 	p.LoseAnswer("UPDATE contextgraph.approvals SET")
 	failed := make(chan error, 1)
 	go func() {
 		_, err := s.Transition(t.Context(), storetest.Transition(a, safety.StateExecuting))
 		failed <- err
 	}()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if got, err := safety.Get(t.Context(), other, a.ID); err != nil || got.InDoubt() {
 			break
 		}
@@ -326,7 +326,7 @@ func TestDatabaseAway(t *testing.T) {
 		t.Errorf("stats %+v", st)
 	}
 	p.Away(false)
-	for end := time.Now().Add(10 * time.Second); s.Stats().QueuedRows > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); s.Stats().QueuedRows > 0 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if st := s.Stats(); st.QueuedRows != 0 || st.LastError != nil {
@@ -353,7 +353,7 @@ func TestCloseIsBounded(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("Close took %v", took)
 	}
 	if st := s.Stats(); st.Lost[store.LostUnwritten] != 1 || st.Unaccounted() != 0 {

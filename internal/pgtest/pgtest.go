@@ -245,7 +245,7 @@ func (s *Server) url(port int, database string) string {
 
 // answers waits for a server.
 func (s *Server) answers(port int) (err error) {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var conn *pgx.Conn
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		if conn, err = pgx.Connect(ctx, s.url(port, "postgres")); err == nil {
