@@ -250,6 +250,7 @@ func chip(s inspect.Status) cell {
 		inspect.StatusExecuted:    {"● executed", green},
 		inspect.StatusFailed:      {"✗ failed", red},
 		inspect.StatusInDoubt:     {"? in doubt", yellow},
+		inspect.StatusUnknown:     {"? unknown", dim},
 	}[s]
 	if !ok {
 		return cell{text: string(s)}

@@ -37,6 +37,8 @@ type request struct {
 	attempts []attempt
 	// args are the arguments of the call, where only they say which call it is.
 	args any
+	// unknown is set where a call on record belongs to this request or to another one.
+	unknown bool
 }
 
 // approvalsOf returns the requests to a human, oldest first. Rows are in order. The rows of the

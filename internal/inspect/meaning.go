@@ -133,6 +133,8 @@ func (q *request) unguarded(what string) string {
 		return fmt.Sprintf("A human said yes, and %s ran without an error. %s", what, none)
 	case StatusFailed:
 		return fmt.Sprintf("A human said yes; %s ran and returned an error. %s", what, none)
+	case StatusUnknown:
+		return fmt.Sprintf("A human said yes. The rows name no calls, and a run of %s fits several requests: nothing says which of them it was for. %s", what, none)
 	case StatusInDoubt:
 		return fmt.Sprintf("A human said yes; %s was started and its end is not on record. %s", what, none)
 	}

@@ -46,7 +46,7 @@ var ErrQuery = errors.New("list sessions")
 func Statuses() []Status {
 	return []Status{
 		StatusNone, StatusPending, StatusSafe, StatusDrift, StatusCheckFailed,
-		StatusRejected, StatusExpired, StatusSuperseded, StatusExecuted, StatusFailed, StatusInDoubt,
+		StatusRejected, StatusExpired, StatusSuperseded, StatusExecuted, StatusFailed, StatusInDoubt, StatusUnknown,
 	}
 }
 

@@ -40,6 +40,9 @@ const (
 	StatusFailed Status = "failed"
 	// StatusInDoubt: it was started and its end was never recorded.
 	StatusInDoubt Status = "in_doubt"
+	// StatusUnknown: rows of another recorder do not say whether it ran: they name no calls, and a
+	// call on record fits several requests.
+	StatusUnknown Status = "unknown"
 )
 
 // Open reports whether the request can still have an effect, as far as rows say.

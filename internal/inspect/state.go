@@ -35,6 +35,9 @@ func (q *request) settle(now time.Time) {
 	if q.Status = statusOf(q.known(), now); q.Execution != nil && (!q.Enforced || q.ledger == nil) {
 		q.Status = q.Execution.outcome() // the ledger of a call that was only observed says what the gate would have done
 	}
+	if q.unknown {
+		q.Status = StatusUnknown
+	}
 	if until := q.waitedUntil(now); !until.IsZero() && !q.RequestedAt.IsZero() {
 		q.WaitedMS = max(0, until.Sub(q.RequestedAt).Milliseconds())
 	}
@@ -199,9 +202,11 @@ func (q *request) checkedFor(r *row) {
 }
 
 // tool notes a run of the action, if the row has one: the call of the request or, if rows do not
-// name calls, a call of the same tool with the same arguments after a human said yes.
+// name calls, a call of the same tool with the same arguments after a human said yes. If several
+// requests fit such a call, nobody knows which one it belongs to.
 func (c *collector) tool(r *row) {
 	var call *call
+	var fit []*request
 	for _, q := range c.requests {
 		if q.Kind != KindConfirmation {
 			continue
@@ -217,14 +222,19 @@ func (c *collector) tool(r *row) {
 			if call == nil {
 				call = callIn(r.Content)
 			}
-			// Each run belongs to one request, the one that has waited longest for it.
 			if len(q.attempts) == 0 && call.tool == q.Tool && reflect.DeepEqual(call.args, q.args) {
-				q.begin(r)
-				return
+				fit = append(fit, q)
 			}
 		case r.EventType != record.ToolStarting && a.End.IsZero():
 			a.end(r)
 		}
+	}
+	if len(fit) == 1 && !fit[0].unknown {
+		fit[0].begin(r)
+		return
+	}
+	for _, q := range fit {
+		q.unknown = true
 	}
 }
 

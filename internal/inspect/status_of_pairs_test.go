@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -176,5 +178,51 @@ func TestCallsWithoutIDs(t *testing.T) {
 		if a.Status != want[i] {
 			t.Errorf("request %d is %s, want %s", i, a.Status, want[i])
 		}
+	}
+}
+
+// TestCallThatFitsSeveralRequests holds that a call of rows which name no calls belongs to the request that alone fits it, and to
+// none where several do.
+func TestCallThatFitsSeveralRequests(t *testing.T) {
+	ask := func(s *script, id string, n int) *script {
+		return s.row(record.HITLConfirmationRequest, "hitl-"+id, "root1", content(m{"tool": "adk_request_confirmation", "args": m{
+			"originalFunctionCall": m{"name": "buy", "args": m{"n": n}}, "toolConfirmation": m{},
+		}}), adk(m{"confirmation_id": id}))
+	}
+	yes := func(s *script, id string) *script {
+		return s.row(record.HITLConfirmationRequestCompleted, "root-"+id, "", content(m{"tool": "adk_request_confirmation", "result": m{"confirmed": true}}),
+			adk(m{"confirmation_id": id, "confirmed": true}))
+	}
+	ran := func(s *script, span string, n int) *script {
+		return s.row(record.ToolStarting, span, "root1", content(m{"tool": "buy", "args": m{"n": n}})).
+			row(record.ToolCompleted, span, "root1", content(m{"tool": "buy", "result": m{"id": 7}}))
+	}
+	for name, tt := range map[string]struct {
+		rows *script
+		want []inspect.Status
+	}{
+		"other arguments": {ran(yes(yes(ask(ask(newScript(t).start("r1"), "q1", 1), "q2", 2), "q1"), "q2"), "t1", 2),
+			[]inspect.Status{inspect.StatusPending, inspect.StatusExecuted}},
+		"one yes": {ran(yes(ask(ask(newScript(t).start("r1"), "q1", 1), "q2", 1), "q2"), "t1", 1),
+			[]inspect.Status{inspect.StatusPending, inspect.StatusExecuted}},
+		"one after the other": {ran(yes(ask(ran(yes(ask(newScript(t).start("r1"), "q1", 1), "q1"), "t1", 1), "q2", 1), "q2"), "t2", 1),
+			[]inspect.Status{inspect.StatusExecuted, inspect.StatusExecuted}},
+		"two that fit": {ran(yes(yes(ask(ask(newScript(t).start("r1"), "q1", 1), "q2", 1), "q1"), "q2"), "t1", 1),
+			[]inspect.Status{inspect.StatusUnknown, inspect.StatusUnknown}},
+		"two that fit, and two calls": {ran(ran(yes(yes(ask(ask(newScript(t).start("r1"), "q1", 1), "q2", 1), "q1"), "q2"), "t1", 1), "t2", 1),
+			[]inspect.Status{inspect.StatusUnknown, inspect.StatusUnknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []inspect.Status
+			for _, a := range tt.rows.see(at(60)).Approvals {
+				got = append(got, a.Status)
+				if a.Status == inspect.StatusUnknown && !strings.Contains(a.Explanation, "nothing says which of them it was for") {
+					t.Errorf("%q", a.Explanation)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }

@@ -24,6 +24,7 @@ var Words = map[string]map[string]Word{
 		string(StatusExecuted):    {"Executed", "It ran without an error."},
 		string(StatusFailed):      {"Failed", "It ran and returned an error."},
 		string(StatusInDoubt):     {"In doubt", "It was started and its end was never recorded."},
+		string(StatusUnknown):     {"Unknown", "The record does not say whether it ran."},
 	},
 	"outcome": {
 		"":          {"Not checked", ""},

@@ -7,7 +7,7 @@
 
 interface SessionKey { app: string; user: string; id: string }
 type Status = "none"|"pending"|"safe"|"drift"|"check_failed"|"rejected"|"expired"|"superseded"
-  | "executed"|"failed"|"in_doubt";
+  | "executed"|"failed"|"in_doubt"|"unknown";
 interface Tokens { prompt: number; completion: number; total: number }
 
 interface Summary {

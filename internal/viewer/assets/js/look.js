@@ -81,6 +81,7 @@ const STATUSES = {
   executed: ["executed", "good"],
   failed: ["failed", "bad"],
   in_doubt: ["doubt", "doubt"],
+  unknown: ["doubt", "idle"],
 };
 
 /** @type {Record<string, [IconName, string]>} the same of the outcomes of a check of one thing */
