@@ -3,7 +3,7 @@
 
 // Package pgtest starts PostgreSQL for tests: one server for a test binary, on loopback, in a temporary folder, by a user
 // without privileges; and a database for each test. Where there is no PostgreSQL the tests are skipped, or fail with
-// CONTEXTGRAPH_REQUIRE_POSTGRES=1.
+// CI_REQUIRE_POSTGRES=1.
 package pgtest
 
 import (
@@ -88,8 +88,8 @@ func shared(t testing.TB) *Server {
 // missing skips a test that has no server, or lets it fail.
 func missing(t testing.TB, err error) {
 	t.Helper()
-	if os.Getenv("CONTEXTGRAPH_REQUIRE_POSTGRES") == "1" {
-		t.Fatalf("no PostgreSQL, and CONTEXTGRAPH_REQUIRE_POSTGRES is 1: %v", err)
+	if os.Getenv("CI_REQUIRE_POSTGRES") == "1" {
+		t.Fatalf("no PostgreSQL, and CI_REQUIRE_POSTGRES is 1: %v", err)
 	}
 	t.Skipf("no PostgreSQL: %v", err)
 }
