@@ -21,6 +21,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -103,18 +104,14 @@ func TestServeSendsPayloadsOnDemand(t *testing.T) {
 	}
 }
 
-// unshared puts the texts of the first line of a long answer into the second, see share.
+// unshared returns the JSON of an answer of the server.
 func unshared(t *testing.T, body string) []byte {
 	t.Helper()
-	list, rest, _ := strings.Cut(body, "\n")
-	var texts []json.RawMessage
-	if err := json.Unmarshal([]byte(list), &texts); err != nil {
+	data, err := viewertest.Decode([]byte(body))
+	if err != nil {
 		t.Fatalf("%v: %s", err, body)
 	}
-	for n, text := range texts {
-		rest = strings.ReplaceAll(rest, fmt.Sprintf("\"~%d\"", n), string(text))
-	}
-	return []byte(rest)
+	return data
 }
 
 // An answer has as many rows as fit, and one at least.

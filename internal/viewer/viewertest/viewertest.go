@@ -36,6 +36,11 @@ func Read(page string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Decode(data)
+}
+
+// Decode returns the JSON of data as a page holds it, or gets it of its server.
+func Decode(data []byte) ([]byte, error) {
 	list, rest, _ := strings.Cut(string(data), "\n")
 	var texts []json.RawMessage
 	if err := json.Unmarshal([]byte(list), &texts); err != nil {

@@ -182,7 +182,11 @@ func TestServeDecides(t *testing.T) {
 		var got struct {
 			Session struct{ Approvals []inspect.Approval }
 		}
-		if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Session.Approvals) != 1 {
+		data, err := viewertest.Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, &got); err != nil || len(got.Session.Approvals) != 1 {
 			t.Fatalf("%v: %s", err, text)
 		}
 		a := got.Session.Approvals[0]
