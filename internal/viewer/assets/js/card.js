@@ -64,7 +64,7 @@ function pointed(text, a) {
 /** unchecked says which arguments no check looks at. @param {Approval} a */
 function unchecked(a) {
   if (a.not_checked) return h("p", "note", icon("info"), "Not checked: " + a.not_checked.join(", ")
-    + ". No rule of the configuration reads it.");
+    + ". No rule of the configuration reads " + (a.not_checked.length > 1 ? "them." : "it."));
   const last = a.checks[a.checks.length - 1];
   if (!waits(a.status) || !a.enforced || last?.verdict !== "safe") return null;
   return h("p", "note", icon("info"),
