@@ -362,8 +362,9 @@ func (g *Guard) checkEntity(ctx context.Context, q *check, t target) entityCheck
 // ask the source: a source that is away may be forgiven, that may not.
 func (g *Guard) present(ctx context.Context, q *check, x entityCheck, rests basis, checker Checker) (_ entityCheck, forgivable bool) {
 	asked, before := cloneEntity(x.target.entity), len(x.failures)
+	begun := x // a checker that is late goes on with it, while x changes
 	y, err := bounded(ctx, g.policy.CheckTimeout, func(ctx context.Context) (*entityCheck, error) {
-		y := x
+		y := begun
 		state, err := checker.Check(ctx, asked)
 		now, clockErr := g.now()
 		y.result.Origins = origins(state.Origins)
