@@ -78,7 +78,7 @@ func (a *app) verifyPlan(b config.BigQuery, only []string) error {
 		return usageError{err}
 	}
 	for _, c := range p.Checks {
-		fmt.Fprintf(a.stdout, "-- %-9s %-35s  %-3s  %s", c.Step, c.Name, c.Form, c.About)
+		fmt.Fprintf(a.stdout, "-- %-9s %-35s  %s", c.Step, c.Name, c.About)
 		if c.Bytes > 0 {
 			fmt.Fprintf(a.stdout, " (%s at most)", verify.Size(c.Bytes))
 		}
@@ -146,7 +146,7 @@ func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) erro
 
 // verified prints how a check ended.
 func (a *app) verified(r verify.Result) {
-	fmt.Fprintf(a.stdout, "%-7s  %-9s  %-35s  %-3s  %10s  %6d ms\n", r.Outcome, r.Step, r.Name, r.Form, verify.Size(r.Estimate), r.Milliseconds)
+	fmt.Fprintf(a.stdout, "%-7s  %-9s  %-35s  %10s  %6d ms\n", r.Outcome, r.Step, r.Name, verify.Size(r.Estimate), r.Milliseconds)
 	a.indented("", r.Reason)
 	a.indented("do: ", r.Remedy)
 }

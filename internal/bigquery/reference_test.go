@@ -42,25 +42,9 @@ func TestReference(t *testing.T) {
 		fail(w, http.StatusForbidden, "accessDenied", "Access Denied: no permission")
 	})
 	scope := ask.Scope{Session: named("s1")}
-	t.Run("31_an_explanation_that_failed_is_an_error", func(t *testing.T) {
-		// The reference returns an empty answer.
-		d := datasetOf(t, refusing, config.BigQuery{})
-		if _, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: scope}); err == nil {
-			t.Error("no error of ExplainDecision")
-		}
-		if _, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope}); err == nil {
-			t.Error("no error of ReasoningChain")
-		}
-	})
-	t.Run("32_a_causal_chain_that_failed_is_an_error", func(t *testing.T) {
-		// The reference returns an empty answer.
-		if _, err := datasetOf(t, refusing, config.BigQuery{}).CausalChain(t.Context(), ask.CausalQuestion{Scope: scope}); err == nil {
-			t.Error("no error")
-		}
-	})
-	t.Run("37_a_trace_that_failed_is_an_error", func(t *testing.T) {
-		// The reference returns an empty answer.
-		if _, err := datasetOf(t, refusing, config.BigQuery{}).Trace(t.Context(), scope); err == nil {
+	t.Run("31_32_37_a_question_that_failed_is_an_error", func(t *testing.T) {
+		// The reference returns an empty explanation, causal chain or trace.
+		if _, err := datasetOf(t, refusing, config.BigQuery{}).Graph(t.Context(), scope); err == nil {
 			t.Error("no error")
 		}
 	})

@@ -114,24 +114,12 @@ func TestReference(t *testing.T) {
 			t.Error("the default name is there too")
 		}
 	})
-	reasoning := func(t *testing.T) string {
-		return statement(t, "ask_reasoning_chain_gql", struct{ Edges int }{80})
-	}
-	t.Run("14_reasoning_asks_by_parameter", func(t *testing.T) {
-		contains(t, reasoning(t), "GRAPH_TABLE", "MATCH", "Caused", "Evaluated", "@entity", "@decision")
+	t.Run("14_15_reasoning_of_a_session", func(t *testing.T) {
+		// Every entity is among the rows: who wants one reads it there, or asks entity_approvals.
+		contains(t, statement(t, "why", nil), "MATCH ANY SHORTEST", "Caused", "Evaluated", "@session", "decision.approval", "{0,20}")
 	})
-	t.Run("15_reasoning_without_an_entity", func(t *testing.T) {
-		// One statement for both: an empty parameter selects every entity.
-		contains(t, reasoning(t), "@entity = '' OR ")
-	})
-	t.Run("16_causal_chain_from_any_step", func(t *testing.T) {
-		// The reference begins at the user's message alone; here that is one of the steps
-		// that can be named.
-		text := statement(t, "ask_causal_chain_gql", struct {
-			Hops      int
-			Backwards bool
-		}{20, false})
-		contains(t, text, "MATCH", "Caused", "@node", "{1,20}")
+	t.Run("16_causal_chain", func(t *testing.T) {
+		contains(t, statement(t, "causal_chain", nil), "MATCH ANY SHORTEST", "Caused", "@session", "{1,20}")
 	})
 	t.Run("33_model_output_is_read_whatever_surrounds_it", func(t *testing.T) {
 		data := warehouse.ExtractStatement{Pending: "extract_a_pending", Answers: "extract_a_answers", Endpoint: "https://e.example/m"}
