@@ -37,7 +37,11 @@ connection. Without a name it lists the queries and their parameters.`,
   contextgraph query entity_approvals type=Product value="Instagram Reels" --since 90d
   contextgraph query why --print`,
 		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := a.flaggedConfig()
+			load := a.config // which wants a dataset
+			if len(args) == 0 || f.print {
+				load = a.flaggedConfig
+			}
+			cfg, err := load()
 			if err != nil {
 				return err
 			}

@@ -159,7 +159,7 @@ func asker(t *testing.T, q *questions) *bigquery.Dataset {
 }
 
 // graphOf is a part of the statement that reads a graph.
-const graphOf = ") AS step"
+const graphOf = "caused_by, entities, checks\n  )) AS step"
 
 var (
 	sqlComment   = regexp.MustCompile(`--[^\n]*`)

@@ -191,7 +191,9 @@ func (s *service) answer(text string) []m {
 				rows = append(rows, row)
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b m) int { return strings.Index(text, a["session"].(string)) - strings.Index(text, b["session"].(string)) })
+		slices.SortStableFunc(rows, func(a, b m) int {
+			return strings.Index(text, a["session"].(string)) - strings.Index(text, b["session"].(string))
+		})
 		return rows
 	case strings.Contains(text, "MIN(graphs.session_day)"):
 		return []m{{"first": "2026-03-04", "last": "2026-03-04"}}

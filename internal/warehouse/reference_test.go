@@ -114,11 +114,14 @@ func TestReference(t *testing.T) {
 			t.Error("the default name is there too")
 		}
 	})
-	t.Run("14_15_reasoning_of_a_session", func(t *testing.T) {
-		// Every entity is among the rows: who wants one reads it there, or asks entity_approvals.
+	t.Run("14_reasoning_asks_by_parameter", func(t *testing.T) {
+		contains(t, statement(t, "entity_approvals", nil), "MATCH ANY SHORTEST", "Caused", "Evaluated", "@type", "@value")
+	})
+	t.Run("15_reasoning_without_an_entity", func(t *testing.T) {
+		// A query of its own: all entities of a session.
 		contains(t, statement(t, "why", nil), "MATCH ANY SHORTEST", "Caused", "Evaluated", "@session", "decision.approval", "{0,20}")
 	})
-	t.Run("16_causal_chain", func(t *testing.T) {
+	t.Run("16_causal_chain_of_an_approval", func(t *testing.T) {
 		contains(t, statement(t, "causal_chain", nil), "MATCH ANY SHORTEST", "Caused", "@session", "{1,20}")
 	})
 	t.Run("33_model_output_is_read_whatever_surrounds_it", func(t *testing.T) {
@@ -153,7 +156,7 @@ func TestReference(t *testing.T) {
 	t.Run("43_what_is_gone_is_removed_in_scope", func(t *testing.T) {
 		// Nothing is deleted: the newest graph of a session stands for all before it, and for no
 		// other session.
-		text := statement(t, "init_graph_view", "biz_nodes")
+		text := statement(t, "init_graph_view", "steps")
 		contains(t, text, "PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id\n      ORDER BY read_to DESC, version DESC")
 		if strings.Contains(text, "DELETE") {
 			t.Error("a view deletes")
