@@ -63,13 +63,40 @@ func (d *Dataset) days(ctx context.Context, s ask.Scope) (first, last civil.Date
 func (d *Dataset) nodes(ctx context.Context, params []bq.QueryParameter) (nodes []warehouse.NodeRow, err error) {
 	err = d.query(ctx, askJob("ask_graph", params), func(r *row) error {
 		var n warehouse.NodeRow
-		if err := json.Unmarshal(r.raw("step"), &n); err != nil {
+		text, err := json.Marshal(asJSON(r.columns, r.schema))
+		if err == nil {
+			err = json.Unmarshal(text, &n)
+		}
+		if err != nil {
 			return fmt.Errorf("step %s: %w", r.text("node_key"), err)
 		}
 		nodes = append(nodes, n)
 		return nil
 	})
 	return nodes, err
+}
+
+// asJSON returns a row, or an element of a column with fields, as a value that package json encodes as the
+// table has it: columns that are NULL are left out.
+func asJSON(columns map[string]bq.Value, schema bq.Schema) map[string]any {
+	out := make(map[string]any, len(columns))
+	for _, c := range schema {
+		v := columns[c.Name]
+		list, repeated := v.([]bq.Value)
+		for i, element := range list {
+			if of, ok := element.(map[string]bq.Value); ok {
+				list[i] = asJSON(of, c.Schema)
+			}
+		}
+		switch text, isText := v.(string); {
+		case v == nil, repeated && len(list) == 0:
+		case isText && c.Type == bq.JSONFieldType:
+			out[c.Name] = json.RawMessage(text)
+		default:
+			out[c.Name] = v
+		}
+	}
+	return out
 }
 
 func unknownSession(s ask.Scope) error {

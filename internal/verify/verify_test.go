@@ -164,12 +164,7 @@ func TestRefusals(t *testing.T) {
 			}
 		}, rows, "lacks 1 lines and has 1 others", "--report", false},
 		"another graph": {func(s *service) {
-			s.change = func(text string, rows []m) []m {
-				if strings.Contains(text, "AS step") {
-					return rows[1:]
-				}
-				return rows
-			}
+			s.changeGraph = func(nodes []any) []any { return nodes[1:] }
 		}, "graphs of the sessions", "lacks", "--report", false},
 		"no answer": {func(s *service) {
 			s.change = func(text string, rows []m) []m {
@@ -330,7 +325,7 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(texts, "\n")
-	for _, want := range []string{"CREATE SCHEMA", "PROPERTY GRAPH", "v_tool_error", "AS step", "->{1,20}(step:TechNode)"} {
+	for _, want := range []string{"CREATE SCHEMA", "PROPERTY GRAPH", "v_tool_error", "caused_by, entities, checks", "->{1,20}(step:TechNode)"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s is not in the plan", want)
 		}

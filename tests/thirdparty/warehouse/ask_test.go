@@ -83,6 +83,11 @@ func equal(t *testing.T, want, got *graphsync.Graph) (reasons int) {
 			continue
 		}
 		for _, hops := range []int{1, graphsync.DefaultHops} {
+			same(t, "effects", want.Effects(n.Key, hops), got.Effects(n.Key, hops))
+			same(t, "causes", want.Causes(n.Key, hops), got.Causes(n.Key, hops))
+			if tied(want, n) {
+				continue
+			}
 			why, err := want.Why(n.Key, graphsync.WithHops(hops))
 			if err != nil {
 				t.Fatal(err)
@@ -93,8 +98,9 @@ func equal(t *testing.T, want, got *graphsync.Graph) (reasons int) {
 			}
 			same(t, "reasons", why, gotWhy)
 			reasons += len(why)
-			same(t, "effects", want.Effects(n.Key, hops), got.Effects(n.Key, hops))
-			same(t, "causes", want.Causes(n.Key, hops), got.Causes(n.Key, hops))
+		}
+		if tied(want, n) {
+			continue
 		}
 		before, err := want.SeenBefore(n.Key)
 		if err != nil {
@@ -107,6 +113,20 @@ func equal(t *testing.T, want, got *graphsync.Graph) (reasons int) {
 		same(t, "seen before", before, gotBefore)
 	}
 	return reasons
+}
+
+// tied reports whether another step saw something in the microsecond of the last row of a step. A journal knows what came
+// first, and a dataset does not.
+func tied(g *graphsync.Graph, n graphsync.TechNode) bool {
+	entities := g.Entities()
+	for i, known := range g.Sightings() {
+		for _, k := range known {
+			if entities[i].TechNode != n.Key && k.Since.Equal(n.End) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // The graph that is read back from the dataset answers as that of the journal, for sessions of many forms. Older versions of
