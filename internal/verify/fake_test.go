@@ -200,7 +200,7 @@ func (s *service) answer(text string) []m {
 	case strings.Contains(text, "MIN(graphs.session_day)"):
 		return []m{{"first": "2026-03-04", "last": "2026-03-04"}}
 	}
-	return []m{{"something": "yes"}}
+	return []m{{"node_key": "n"}}
 }
 
 // nodes returns the steps of the newest graph.
