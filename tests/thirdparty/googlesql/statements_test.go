@@ -144,7 +144,7 @@ func TestStatements(t *testing.T) {
 				return
 			}
 			var declared map[string]string
-			if !strings.HasPrefix(f.name, "init_") && !strings.HasPrefix(f.name, "extract_") && !strings.HasPrefix(f.name, "verify_") {
+			if !strings.HasPrefix(f.name, "init_") && !strings.HasPrefix(f.name, "extract_") && !strings.HasPrefix(f.name, "verify_") && !strings.HasPrefix(f.name, "list_") {
 				declared = make(map[string]string)
 				for p := range parametersOf(text) {
 					if parameters[p] == "" {
@@ -184,7 +184,7 @@ func TestGuide(t *testing.T) {
 			t.Errorf("%v\n%s", err, numbered(text))
 		}
 	}
-	if n < 3 {
+	if n == 0 {
 		t.Errorf("the guide has %d queries in GQL", n)
 	}
 }

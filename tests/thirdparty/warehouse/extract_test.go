@@ -355,7 +355,7 @@ func TestExtractAnswers(t *testing.T) {
 	want := &bigquery.ExtractReport{
 		Endpoint: report.Endpoint, Extractor: report.Extractor, Sent: 9, Left: 1, OK: 6, Empty: 1, Failed: 1, Unparseable: 1,
 		Reasons: map[string]int{"Retryable error 429: quota exceeded": 1, warehouse.ErrUnparseable.Error(): 1}, Dropped: 1,
-		Entities: map[string]int{"Product": 5, "Budget": 1, "Placement": 30},
+		Entities: map[string]int{"Product": 6, "Budget": 1, "Placement": 30},
 	}
 	if diff := cmp.Diff(want, used, cmpopts.IgnoreFields(bigquery.ExtractReport{}, "Jobs", "BytesBilled", "Found")); diff != "" {
 		t.Errorf("report (-want +got)\n%s", diff)

@@ -121,7 +121,7 @@ func (d *synced) view(name, key, columns string) map[string]string {
 func (d *synced) graph() map[string]map[string]string {
 	d.t.Helper()
 	return map[string]map[string]string{
-		"nodes":    d.view(warehouse.TechNodes, "node_key", "session_id, user_id, span_id, name, event_ids, position, requests"),
+		"nodes":    d.view(warehouse.TechNodes, "node_key", "session_id, user_id, span_id, name, event_ids, position"),
 		"edges":    d.view(warehouse.CausedEdges, "edge_key", "session_id, user_id, from_key, to_key, kind"),
 		"entities": d.view(warehouse.BizNodes, "biz_key", "session_id, user_id, node_key, node_type, node_value, confidence, source, norm, attributes, sightings, evaluated_at"),
 		"links":    d.view(warehouse.CrossLinks, "link_key", "session_id, user_id, node_key, biz_key, link_type"),
