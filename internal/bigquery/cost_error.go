@@ -16,7 +16,6 @@ import (
 // https://cloud.google.com/bigquery/docs/error-messages names them.
 const (
 	reasonBytes     = "bytesBilledLimitExceeded"
-	reasonTier      = "billingTierLimitExceeded"
 	reasonResources = "resourcesExceeded"
 )
 
@@ -30,12 +29,6 @@ func HasReason(err error, reasons ...string) bool {
 	return errors.As(err, &status) && slices.ContainsFunc(status.Errors, func(e googleapi.ErrorItem) bool {
 		return slices.Contains(reasons, e.Reason)
 	})
-}
-
-// tooCostly reports whether a query was given up because of what it needs: memory, slots
-// or bytes. Another one with the same answer may need less.
-func tooCostly(err error) bool {
-	return HasReason(err, reasonBytes, reasonTier, reasonResources)
 }
 
 // limited adds what to do to the error of a query that was refused for its bytes.

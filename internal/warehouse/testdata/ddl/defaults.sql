@@ -1336,7 +1336,7 @@ NODE TABLES (
     LABEL TechNode
     PROPERTIES (
       node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, invocation_id, call_id,
-      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position, requests
+      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
     ),
   `my-project.agents.graph_biz_nodes` AS BizNode
     KEY (biz_key)
@@ -1378,5 +1378,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '1639f099336cc6fe9db7013c141ec90a'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '1639f099336cc6fe9db7013c141ec90a'), ('contextgraph_graph', '1875c9bdfe8ec341579795185da8655f'), ('contextgraph_schema_version', '1')]);
 

@@ -1336,7 +1336,7 @@ NODE TABLES (
     LABEL TechNode
     PROPERTIES (
       node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, invocation_id, call_id,
-      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position, requests
+      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
     ),
   `example.com:my-project.Agents_2.graph_biz_nodes` AS BizNode
     KEY (biz_key)
@@ -1378,5 +1378,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `example.com:my-project.Agents_2.events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '3e921ea480794571c4eb37f02a4fc4c9'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '3e921ea480794571c4eb37f02a4fc4c9'), ('contextgraph_graph', '5ecb4645b6e85343558176db00584e7f'), ('contextgraph_schema_version', '1')]);
 
