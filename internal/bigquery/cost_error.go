@@ -16,6 +16,7 @@ import (
 // https://cloud.google.com/bigquery/docs/error-messages names them.
 const (
 	reasonBytes     = "bytesBilledLimitExceeded"
+	reasonTier      = "billingTierLimitExceeded"
 	reasonResources = "resourcesExceeded"
 )
 
