@@ -38,9 +38,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify",
 		Short: "Try a project of BigQuery out, in a dataset that is removed afterwards",
 		Long: `verify tells whether contextgraph works in your project as it says. It creates a dataset with
-a random name, streams a small record to it, asks everything that contextgraph can ask, and
-compares every answer with that of the journal. Then it removes the dataset, also after Ctrl-C. It
-touches nothing else.
+a random name, streams a small record to it, and compares what a session answers there with the
+journal. It runs every statement over many sessions and every query. Then it removes the dataset,
+also after Ctrl-C. It touches nothing else.
 
 It says first what that costs at most, and asks; --plan prints all of it without a connection. The
 account needs roles/bigquery.user on the project. The report does not have the id of the project.`,
