@@ -45,7 +45,7 @@ func TestKeptGraph(t *testing.T) {
 	between.after()
 	for name, r := range map[string]*recorder{"a delegate": long, "seen before and after": between} {
 		t.Run(name, func(t *testing.T) {
-			want := build(t, r.rows)
+			want := fold(t, stateRules(), r.rows).Graph()
 			steps := keep(want)
 			steps[0].Causes = append(steps[0].Causes, graphsync.Edge{From: "gone", To: steps[0].Node.Key, Kind: graphsync.Informs})
 			got := graphsync.KeptGraph(steps)
