@@ -11,6 +11,11 @@ const FLOW_STATES = { ended: "Ended", failed: "Failed", cancelled: "Cancelled",
 /** The sizes of the drawing: a node, and the room between nodes. */
 const FLOW = { high: 42, wide: 168, below: 58, beside: 46 };
 
+/** flowWidths are those for the window. */
+function flowWidths() {
+  return window.innerWidth < 600 ? { wide: 116, beside: 12 } : FLOW;
+}
+
 class FlowView {
   /** @param {HTMLElement} root @param {App} app */
   constructor(root, app) {
@@ -71,10 +76,10 @@ class FlowView {
 
   /** @param {Flow} f @param {boolean} keep */
   draw(f, keep) {
-    const place = placeFlow(f), links = [...groupBy(f.edges, (e) =>
+    const { wide } = flowWidths(), place = placeFlow(f), links = [...groupBy(f.edges, (e) =>
       JSON.stringify([e.from, e.to])).values()];
     /** @type {Map<string, Rect>} */ const rects = new Map([...place].map(([name, p]) =>
-      [name, { x: p.x - FLOW.wide / 2, y: p.y, w: FLOW.wide, h: FLOW.high }]));
+      [name, { x: p.x - wide / 2, y: p.y, w: wide, h: FLOW.high }]));
     const sides = { left: 0, right: 0 };
     const all = [...rects.values()], box = around(all.flatMap(cornersOf));
     const lines = svg("g", {}), labels = svg("g", {}), nodes = svg("g", { role: "group",
@@ -110,6 +115,8 @@ class FlowView {
     this.canvas.show({ x: box.x - side(sides.left), y: box.y - 12,
       w: box.w + side(sides.left) + side(sides.right), h: box.h + 24 },
     all.map((r) => ({ ...r, cls: "" })), keep);
+    const at = rects.get(f.nodes.find((n) => n.at)?.name || f.path[f.path.length - 1]);
+    if (at && !keep) this.canvas.reveal(at);
   }
 
   /** activate opens the last step of a node. @param {string} name */
@@ -139,7 +146,7 @@ class FlowView {
 function placeFlow(f) {
   let row = ["START"];
   /** @type {Map<string, Point>} */ const at = new Map();
-  const step = FLOW.wide + FLOW.beside;
+  const { wide, beside } = flowWidths(), step = wide + beside;
   for (let y = 0; row.length > 0; y += FLOW.high + FLOW.below) {
     row.forEach((name, i) => at.set(name, { x: (i - (row.length - 1) / 2) * step, y }));
     row = [...new Set(f.edges.filter((e) => row.includes(e.from) && !at.has(e.to))
@@ -154,7 +161,7 @@ function straight(a, b) {
   const y = (p.y + q.y) / 2, level = Math.abs(p.x - q.x) < 1;
   return { d: "M" + pointText(p.x, p.y) + "C" + pointText(p.x, y) + " " + pointText(q.x, y) + " "
     + pointText(q.x, q.y), at: { x: q.x + (level ? 8 : 0), y: q.y - 16 },
-  anchor: level ? "start" : "middle", room: FLOW.wide };
+  anchor: level ? "start" : "middle", room: b.w };
 }
 
 /** bow leads around the nodes: back on the left, onward on the right. @param {Rect} a
@@ -184,7 +191,7 @@ function flowNode(name, n, r) {
     : n.visits > 0 ? plural(n.visits, "visit") : "not reached";
   const cls = "fl-node" + (n.visits > 0 || n.at ? " fl-on" : "") + (n.at ? " fl-at" : "");
   return svg("g", { class: cls, "data-stop": name, role: "button", tabindex: "-1",
-    "aria-label": name + ", " + plural(n.visits, "visit") + ", " + sub },
+    "aria-label": name + ", " + sub },
   svg("title", {}, name + ": " + sub),
   svg("rect", { class: "fl-shape", ...boxAround(r, 0), rx: 8 }),
   svg("text", { class: "fl-name", x, y: r.y + 18 }, fitText(name, r.w - 16, 13, true)),
