@@ -29,7 +29,7 @@ func (a *app) flowCommand() *cobra.Command {
 their conditions, thick where they were taken; nodes with how often they ended, and what the run
 waits for. It reads the recorded rows alone.`,
 		Example: `  contextgraph flow s-123
-  contextgraph flow s-123 --format dot > flow.dot`,
+  contextgraph flow s-123 --format dot`,
 		Args: argCount(1, 1, "the id of one session"),
 	}
 	ownerFlags(c, &session)
