@@ -87,6 +87,8 @@ type flowGraph struct {
 type flowRun struct {
 	Flow
 	graph  bool              // with conditions; else the edges are ADK's
+	index  map[string]int    // of the nodes, by name
+	from   map[string][]int  // the edges that begin at a node
 	waits  map[string]string // the node of each open question
 	says   map[string]string
 	events map[string]bool // that have been read: an event has several rows
@@ -130,11 +132,12 @@ func (x *builder) flows() (out []Flow) {
 func newFlowRun(run string, g *flowGraph) *flowRun {
 	f := &flowRun{
 		Flow:  Flow{Name: g.Name, Run: run, Edges: g.Edges, Path: []string{}},
-		graph: g.Nodes != nil, waits: make(map[string]string), says: make(map[string]string), events: make(map[string]bool),
+		graph: g.Nodes != nil, index: make(map[string]int), from: make(map[string][]int), waits: make(map[string]string), says: make(map[string]string), events: make(map[string]bool),
 	}
 	names := g.Nodes
 	for i, e := range g.Edges {
 		names = append(names, e.From, e.To)
+		f.from[e.From] = append(f.from[e.From], i)
 		f.Edges[i].Taken = 0
 		if e.From == FlowStart {
 			f.Edges[i].Taken = 1
@@ -142,6 +145,7 @@ func newFlowRun(run string, g *flowGraph) *flowRun {
 	}
 	for _, name := range names {
 		if name != FlowStart && f.node(name) == nil {
+			f.index[name] = len(f.Nodes)
 			f.Nodes = append(f.Nodes, FlowNode{Name: name})
 		}
 	}
@@ -149,8 +153,8 @@ func newFlowRun(run string, g *flowGraph) *flowRun {
 }
 
 func (f *flowRun) node(name string) *FlowNode {
-	i := slices.IndexFunc(f.Nodes, func(n FlowNode) bool { return n.Name == name })
-	if i < 0 {
+	i, ok := f.index[name]
+	if !ok {
 		return nil
 	}
 	return &f.Nodes[i]
@@ -187,8 +191,8 @@ func (f *flowRun) add(r *row, s *flowStep) {
 	n.Visits++
 	f.Path = append(f.Path, name)
 	f.Error = step.Error
-	for i := range f.Edges {
-		if e := &f.Edges[i]; e.From == name && f.took(e, s) {
+	for _, i := range f.from[name] {
+		if e := &f.Edges[i]; f.took(e, s) {
 			e.Taken++
 			if f.graph {
 				break
@@ -212,7 +216,7 @@ func (f *flowRun) took(e *FlowEdge, s *flowStep) bool {
 		return slices.ContainsFunc(routes, func(r string) bool { return r == name || slices.Contains(strings.Fields(name), r) })
 	}
 	if e.Name == "default" {
-		return !slices.ContainsFunc(f.Edges, func(o FlowEdge) bool { return o.From == e.From && o.Name != "" && matches(o.Name) })
+		return !slices.ContainsFunc(f.from[e.From], func(i int) bool { return f.Edges[i].Name != "" && matches(f.Edges[i].Name) })
 	}
 	return e.Name == "" || matches(e.Name)
 }
@@ -249,11 +253,12 @@ func (f *flowRun) finish() {
 		n := f.node(name)
 		n.Waits = append(n.Waits, f.says[id])
 	}
+	led := f.led()
 	open := false
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		slices.Sort(n.Waits)
-		n.At = f.Error == "" && f.State == "" && (f.led(n.Name) > n.Visits || len(n.Waits) > 0)
+		n.At = f.Error == "" && f.State == "" && (led[n.Name] > n.Visits || len(n.Waits) > 0)
 		open = open || n.At
 	}
 	switch {
@@ -269,24 +274,21 @@ func (f *flowRun) finish() {
 	}
 }
 
-// led returns how often the run has come to a node. A node of a workflow with several edges to it is a join, which
+// led returns how often the run has come to each node. A node of a workflow with several edges to it is a join, which
 // comes behind all of them.
-func (f *flowRun) led(name string) int {
-	sum, least, plain := 0, -1, 0
+func (f *flowRun) led() map[string]int {
+	sum := make(map[string]int)
+	plain := make(map[string][]int) // how often the edges without a route were taken
 	for _, e := range f.Edges {
-		if e.To != name {
-			continue
-		}
-		sum += e.Taken
-		if e.Name == "" {
-			plain++
-		}
-		if least < 0 || e.Taken < least {
-			least = e.Taken
+		sum[e.To] += e.Taken
+		if e.Name == "" && !f.graph {
+			plain[e.To] = append(plain[e.To], e.Taken)
 		}
 	}
-	if !f.graph && plain > 1 {
-		return least
+	for name, taken := range plain {
+		if len(taken) > 1 {
+			sum[name] = slices.Min(taken)
+		}
 	}
 	return sum
 }
