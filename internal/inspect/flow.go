@@ -72,6 +72,7 @@ type flowStep struct {
 			N                        int
 			To, Edge, Error, Refused string
 			Done                     bool
+			Withdrawn                []string // questions
 			End                      any
 		}
 	} `json:"custom_metadata"`
@@ -135,17 +136,19 @@ func newFlowRun(run string, g *flowGraph) *flowRun {
 		Flow:  Flow{Name: g.Name, Run: run, Edges: g.Edges, Path: []string{}},
 		graph: g.Nodes != nil, index: make(map[string]int), from: make(map[string][]int), waits: make(map[string]string), says: make(map[string]string), events: make(map[string]bool),
 	}
+	drawn := make(map[string]bool)
 	names := g.Nodes
 	for i, e := range g.Edges {
 		names = append(names, e.From, e.To)
+		drawn[e.From], drawn[e.To] = true, true
 		f.from[e.From] = append(f.from[e.From], i)
 		f.Edges[i].Taken = 0
 		if e.From == FlowStart {
 			f.Edges[i].Taken, f.at = 1, e.To
 		}
 	}
-	for _, name := range names {
-		if name != FlowStart && f.node(name) == nil {
+	for _, name := range names { // members of a group have no edges
+		if name != FlowStart && drawn[name] && f.node(name) == nil {
 			f.index[name] = len(f.Nodes)
 			f.Nodes = append(f.Nodes, FlowNode{Name: name})
 		}
@@ -166,6 +169,9 @@ func (f *flowRun) add(r *row, s *flowStep) {
 	step := &s.Metadata.Flow
 	if step.End != nil {
 		f.State = FlowCancelled
+	}
+	for _, id := range step.Withdrawn {
+		delete(f.waits, id)
 	}
 	inside, ok := strings.CutPrefix(r.ADK.Node.Path, f.Name+"@1/")
 	first, _, deeper := strings.Cut(inside, "/")
