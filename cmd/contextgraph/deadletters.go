@@ -19,7 +19,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // deadLetterFlags are the flags of dead-letters.
