@@ -44,19 +44,14 @@ const stdinName = "-"
 // elsewhere is the advice for a source that lacks the session.
 const elsewhere = "look elsewhere with --journal or --from."
 
-// fromFlag adds --from to a command that reads sessions.
-func (a *app) fromFlag(c *cobra.Command) {
+// reads makes c read sessions: run gets the source that --from names.
+func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
 	a.within = duration(ask.DefaultSince)
 	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 	for _, name := range a.datasetFlags(c) {
 		c.Flags().Lookup(name).Hidden = true // the help of each command would be about BigQuery
 	}
-}
-
-// reads makes c read sessions: run gets the source that --from names.
-func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
-	a.fromFlag(c)
 	return over(c, a.source, run)
 }
 
@@ -87,7 +82,7 @@ func over(c *cobra.Command, open func(context.Context) (opened, error), run func
 	return c
 }
 
-// withinFlag is a flag of the commands with [app.fromFlag], and of no others.
+// withinFlag is a flag of the commands that [app.reads] makes, and of no others.
 const withinFlag = "within"
 
 // datasetFlags adds the flags that name the dataset, and returns their names.
