@@ -6,10 +6,9 @@ package contextgraph
 import (
 	"encoding/json"
 	"errors"
-	"io"
-	"mime"
 	"net/http"
 
+	"github.com/adk-contextgraph/contextgraph/internal/part"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -31,17 +30,7 @@ const (
 // way, and 503 if recording is off. The text of the answer then says why.
 func (in *Instance) CheckHandler() http.Handler {
 	slots := make(chan struct{}, maxHandlerChecks)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			http.Error(w, "ask with POST", http.StatusMethodNotAllowed)
-			return
-		}
-		// No form of a web page can send this type.
-		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-			http.Error(w, "send one JSON object as application/json", http.StatusUnsupportedMediaType)
-			return
-		}
+	return part.Post(maxQuestion, func(w http.ResponseWriter, r *http.Request, q checkQuestion) {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
@@ -49,28 +38,20 @@ func (in *Instance) CheckHandler() http.Handler {
 			http.Error(w, "other requests are being checked at this moment; try again when they are done", http.StatusTooManyRequests)
 			return
 		}
-		in.serveCheck(w, r)
+		in.serveCheck(w, r, q)
 	})
 }
 
+// checkQuestion is what a CheckHandler is asked.
+type checkQuestion struct {
+	App        string `json:"app"`
+	User       string `json:"user"`
+	Session    string `json:"session"`
+	ApprovalID string `json:"approval_id"`
+}
+
 // serveCheck makes one check.
-func (in *Instance) serveCheck(w http.ResponseWriter, r *http.Request) {
-	var q struct {
-		App        string `json:"app"`
-		User       string `json:"user"`
-		Session    string `json:"session"`
-		ApprovalID string `json:"approval_id"`
-	}
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQuestion))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&q)
-	if err == nil && dec.Decode(new(any)) != io.EOF {
-		err = errors.New("something follows it")
-	}
-	if err != nil {
-		http.Error(w, "the question cannot be read: "+err.Error()+"; send one JSON object", http.StatusBadRequest)
-		return
-	}
+func (in *Instance) serveCheck(w http.ResponseWriter, r *http.Request, q checkQuestion) {
 	if in.guard == nil {
 		http.Error(w, ErrDisabled.Error(), http.StatusServiceUnavailable)
 		return

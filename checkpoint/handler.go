@@ -8,11 +8,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"mime"
 	"net/http"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/part"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -47,26 +46,7 @@ type Reply struct {
 // Handler returns a handler for the commands that take sessions back. Mount it behind the login of the program's own
 // API: whoever reaches it reads and changes the sessions of every user. It takes a POST with a [Question] as JSON.
 func (c *Checkpoints) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			http.Error(w, "ask with POST", http.StatusMethodNotAllowed)
-			return
-		}
-		// No form of a web page can send this type.
-		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-			http.Error(w, "send one JSON object as application/json", http.StatusUnsupportedMediaType)
-			return
-		}
-		var q Question
-		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBytes+1<<20))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&q); err != nil || dec.Decode(new(any)) != io.EOF {
-			http.Error(w, "the question cannot be read; send one JSON object", http.StatusBadRequest)
-			return
-		}
-		c.answer(r.Context(), w, q)
-	})
+	return part.Post(MaxBytes+1<<20, func(w http.ResponseWriter, r *http.Request, q Question) { c.answer(r.Context(), w, q) })
 }
 
 // answer does what a question says.

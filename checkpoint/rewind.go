@@ -212,7 +212,7 @@ func (c *Checkpoints) withdraw(ctx context.Context, s record.Session, open []saf
 		_, err := c.host.Store.Ledger().Transition(ctx, safety.Transition{
 			ID: a.ID, From: []safety.ApprovalState{safety.StatePending, safety.StateApproved}, To: safety.StateSuperseded,
 			At: time.Now(), Actor: who, Authenticated: authenticated,
-			Note: "the session went back to " + cmp.Or(to.Name, to.ID),
+			Note: safety.WentBack + " to " + cmp.Or(to.Name, to.ID),
 		})
 		switch {
 		case errors.Is(err, safety.ErrConflict):

@@ -60,6 +60,9 @@ const (
 	StateFailed ApprovalState = "failed"
 )
 
+// WentBack begins the note of a step to [StateSuperseded] whose cause is that the session went back.
+const WentBack = "the session went back"
+
 // transitions is the whole state machine. A state that may follow itself only has
 // its last check recorded.
 var transitions = map[ApprovalState][]ApprovalState{

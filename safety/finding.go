@@ -284,7 +284,7 @@ const noAnswer = "no answer that counts"
 
 var causes = map[string]cause{
 	ReasonNoEntities:       {remedy: "Ask for something that can be checked.", hopeless: true},
-	ReasonNoChecker:        {words: "no checker is registered for its type", remedy: remedySetUp},
+	ReasonNoChecker:        {remedy: remedySetUp},
 	ReasonNeedsAgent:       {words: "only the process of the agent can check it", waits: "only the agent can ask", remedy: "It is checked there when the request is answered.", secret: true},
 	ReasonInvalidEntity:    {remedy: remedySetUp, hopeless: true},
 	ReasonLowConfidence:    {words: "recognised with too little confidence", remedy: remedyLookUp, hopeless: true},

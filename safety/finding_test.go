@@ -53,8 +53,8 @@ func TestFindings(t *testing.T) {
 		"down":          {nil, []safety.Failure{of("source_down", "lookup db.internal")}, []string{"Drug Amoxicillin 500: its source is down. Try again later."}},
 		"in its words":  {nil, []safety.Failure{of("type_mismatch", "price is a text")}, []string{"Drug Amoxicillin 500: price is a text. Whoever runs the agent has to correct that."}},
 		"without words": {nil, []safety.Failure{{Reason: "incomplete_record"}}, []string{"incomplete record."}},
-		"a remedy of its own": {nil, []safety.Failure{{EntityType: "Drug", Entity: "x", Reason: "no_checker", Remedy: "Write alternatives: true."}},
-			[]string{"Drug x: no checker is registered for its type. Write alternatives: true."}},
+		"a remedy of its own": {nil, []safety.Failure{{EntityType: "Drug", Entity: "x", Reason: "no_checker", Detail: "no checker is registered for the type \"Drug\"", Remedy: "Write alternatives: true."}},
+			[]string{"Drug x: no checker is registered for the type \"Drug\". Write alternatives: true."}},
 	} {
 		var got []string
 		for _, f := range safety.Findings(tt.alerts, tt.failures) {

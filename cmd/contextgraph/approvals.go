@@ -23,7 +23,7 @@ import (
 const watchEvery = time.Second
 
 func (a *app) approvalsCommand() *cobra.Command {
-	f := listFlags{limit: inspect.DefaultLimit}
+	var f listFlags
 	var id string
 	var watch bool
 	c := &cobra.Command{
@@ -57,21 +57,24 @@ requests that a guard looks at. The exit code is 0 whatever it shows: contextgra
 		return nil
 	}
 	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
-		if watch {
-			return a.watch(ctx, src, f)
+		q, err := f.query(a.now())
+		switch {
+		case err != nil:
+			return err
+		case watch:
+			return a.watch(ctx, src, q)
 		}
-		return a.approvals(ctx, src, append(args, "")[0], id, f)
+		return a.approvals(ctx, src, append(args, "")[0], id, q)
 	})
 }
 
-func (a *app) approvals(ctx context.Context, src opened, arg, id string, f listFlags) error {
-	q, err := f.query(a.now())
-	if err != nil {
-		return err
-	}
-	of := record.Session{App: f.app, User: f.user}
+// approvals shows the requests that q selects: of all sessions, or of the one that arg names. It shows all about the one
+// request that id, or else arg, names.
+func (a *app) approvals(ctx context.Context, src opened, arg, id string, q inspect.Query) error {
+	of := record.Session{App: q.App, User: q.User}
 	var found []record.Session
 	if arg != "" {
+		var err error
 		if found, err = src.Find(ctx, named(of, arg)); err != nil && !errors.Is(err, inspect.ErrNotFound) {
 			return err
 		}
@@ -84,32 +87,24 @@ func (a *app) approvals(ctx context.Context, src opened, arg, id string, f listF
 			if err != nil {
 				return err
 			}
-			if all++; len(list) < f.limit {
+			if all++; len(list) < q.Limit {
 				list = append(list, p)
 			}
 		}
 	case arg == "" || len(found) == 0 && id == "":
-		one, err := a.findApproval(ctx, src, cmp.Or(id, arg), of, arg != "")
-		if err != nil {
-			return err
-		}
-		return a.card(one)
+		return a.card(a.findApproval(ctx, src, cmp.Or(id, arg), of, arg != ""))
 	default:
 		s, err := a.read(ctx, src, named(of, arg))
 		if err != nil {
 			return err
 		}
 		if id != "" {
-			one, err := oneApproval(s.Approvals, id, fmt.Sprintf("session %q", arg))
-			if err != nil {
-				return err
-			}
-			return a.card(one)
+			return a.card(approvalOf(s, id))
 		}
 		list = slices.DeleteFunc(s.Approvals, func(p inspect.Approval) bool { return !q.SelectsRequest(&p) })
 		slices.Reverse(list)
 		all = len(list)
-		list = list[:min(all, f.limit)]
+		list = list[:min(all, q.Limit)]
 	}
 	if err := a.print(list, func(t *table) { approvalsTable(t, list) }); err != nil {
 		return err
@@ -127,11 +122,11 @@ func (a *app) approvals(ctx context.Context, src opened, arg, id string, f listF
 // id of a session.
 func (a *app) findApproval(ctx context.Context, src opened, id string, of record.Session, session bool) (inspect.Approval, error) {
 	found, err := inspect.FindRequests(ctx, src.Source, of, id, a.now())
-	if err != nil {
+	switch {
+	case err != nil:
 		return inspect.Approval{}, err
-	}
-	if len(found) > 0 {
-		return oneApproval(found, id, src.Name())
+	case len(found) > 0:
+		return onlyApproval(found, id)
 	}
 	what := "approval"
 	if session {
@@ -150,22 +145,20 @@ func (a *app) findApproval(ctx context.Context, src opened, id string, of record
 	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or `+elsewhere)
 }
 
-// oneApproval returns the one request of a list that an id names. The others, where something holds
-// the list, are for the error.
-func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
-	named := inspect.NamedRequests(list, id)
-	switch len(named) {
-	case 1:
-		return named[0], nil
-	case 0:
-		var known []string
-		for _, p := range list {
-			known = append(known, p.ID, p.ConfirmationID)
-		}
-		return inspect.Approval{}, notFound("approval", id, where, known, `List them with "contextgraph approvals".`)
+// approvalOf returns the one request of a session that an id names.
+func approvalOf(s *inspect.Session, id string) (inspect.Approval, error) {
+	if found := inspect.NamedRequests(s.Approvals, id); len(found) > 0 {
+		return onlyApproval(found, id)
 	}
-	text := fmt.Sprintf("%d requests have ids that begin with %q; give more of the id:", len(named), id)
-	return inspect.Approval{}, tooMany(text, named, func(p inspect.Approval) string {
+	var known []string
+	for _, p := range s.Approvals {
+		known = append(known, p.ID, p.ConfirmationID)
+	}
+	return inspect.Approval{}, notFound("approval", id, fmt.Sprintf("session %q", s.Session.ID), known, `List them with "contextgraph approvals".`)
+}
+
+func onlyApproval(found []inspect.Approval, id string) (inspect.Approval, error) {
+	return only(found, id, "requests"+moreOfTheID, func(p inspect.Approval) string {
 		return fmt.Sprintf("%s of %s in session %s (%s)", p.ShownID(), p.Tool, p.Session.ID, p.Status)
 	})
 }
@@ -200,11 +193,7 @@ func approvalsTable(t *table, list []inspect.Approval) {
 }
 
 // watch prints open requests and each change of their status, until ctx ends.
-func (a *app) watch(ctx context.Context, src opened, f listFlags) error {
-	q, err := f.query(a.now())
-	if err != nil {
-		return err
-	}
+func (a *app) watch(ctx context.Context, src opened, q inspect.Query) error {
 	tick, stop := a.ticks(watchEvery)
 	defer stop()
 	var w inspect.Watcher
@@ -287,31 +276,28 @@ write guard.mode: enforce.`,
 		Args:    noArgs,
 	}
 	c.Flags().Var(&since, "since", "how far back requests are read, such as 7d or 36h")
-	return a.reads(c, func(ctx context.Context, src opened, _ []string) error { return a.wouldHaveBlocked(ctx, src, since) })
-}
-
-func (a *app) wouldHaveBlocked(ctx context.Context, src opened, since duration) error {
-	out := observed{Blocked: []blocked{}}
-	enforced := 0
-	for q, err := range inspect.AllRequests(ctx, src, inspect.Query{From: since.before(a.now())}, a.now()) {
-		switch {
-		case err != nil:
-			return err
-		case q.ID == "":
-			continue
-		case q.Enforced:
-			enforced++
-			continue
+	return a.reads(c, func(ctx context.Context, src opened, _ []string) error {
+		out := observed{Blocked: []blocked{}}
+		enforced := 0
+		for q, err := range inspect.AllRequests(ctx, src, inspect.Query{From: since.before(a.now())}, a.now()) {
+			switch {
+			case err != nil:
+				return err
+			case q.ID == "":
+			case q.Enforced:
+				enforced++
+			default:
+				out.add(q)
+			}
 		}
-		out.add(q)
-	}
-	switch {
-	case out.Requests == 0 && enforced > 0:
-		a.note("%d requests were enforced, so none was only observed: contextgraph approvals --status drift,check_failed lists those that were blocked", enforced)
-	case out.Requests == 0:
-		a.note("%s has no request of the last %s that was only observed", src.Name(), since.String())
-	}
-	return a.print(out, out.table)
+		switch {
+		case out.Requests == 0 && enforced > 0:
+			a.note("%d requests were enforced, so none was only observed: contextgraph approvals --status drift,check_failed lists those that were blocked", enforced)
+		case out.Requests == 0:
+			a.note("%s has no request of the last %s that was only observed", src.Name(), since.String())
+		}
+		return a.print(out, out.table)
+	})
 }
 
 func (o *observed) add(q inspect.Approval) {

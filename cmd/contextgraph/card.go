@@ -19,8 +19,11 @@ import (
 // maxArgLines bounds how much of the arguments is shown; JSON has all of them.
 const maxArgLines = 40
 
-// card prints all about one request.
-func (a *app) card(p inspect.Approval) error {
+// card prints all about one request, unless err is why there is none.
+func (a *app) card(p inspect.Approval, err error) error {
+	if err != nil {
+		return err
+	}
 	return a.print(p, func(t *table) {
 		t.request(&p, true)
 		t.section("What it rests on: as the human saw it → as the last check found it")

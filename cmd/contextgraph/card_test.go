@@ -42,7 +42,7 @@ func TestCard(t *testing.T) {
 	} {
 		var out strings.Builder
 		a := &app{stdout: &out, noColor: true, now: time.Now}
-		if err := a.card(test.request); err != nil {
+		if err := a.card(test.request, nil); err != nil {
 			t.Fatal(err)
 		}
 		got := strings.Join(strings.Fields(out.String()), " ")

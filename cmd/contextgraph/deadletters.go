@@ -19,7 +19,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // deadLetterFlags are the flags of dead-letters.
@@ -186,12 +185,14 @@ func (f *deadLetterFlags) whole(letters []store.DeadLetter) error {
 			continue
 		}
 		found := inspect.Named(letters, *id, func(l store.DeadLetter) string { return l.EventID })
-		switch {
-		case len(found) == 1:
-			*id = found[0].EventID
-		case len(found) > 1 && found[0].EventID != *id:
-			return usageError{fmt.Errorf("%d dead letters have event ids that begin with %q; give more of the id", len(found), *id)}
+		if len(found) == 0 || found[0].EventID == *id {
+			continue
 		}
+		one, err := only(found, *id, "dead letters have event ids that begin with %q; give more of the id:", func(l store.DeadLetter) string { return l.EventID })
+		if err != nil {
+			return err
+		}
+		*id = one.EventID
 	}
 	return nil
 }
@@ -209,35 +210,7 @@ func (a *app) showDeadLetter(ctx context.Context, o store.Outbox, letters []stor
 	if len(rows) == 0 || rows[0].EventID != id {
 		return fmt.Errorf("the row %q was removed meanwhile", id)
 	}
-	return a.print(map[string]any{"dead_letter": letters[i], "row": rowJSON(&rows[0])}, nil)
-}
-
-// rowJSON is a row of agent_events, in the columns of the table and the further ones of the
-// journal.
-func rowJSON(e *record.Event) map[string]any {
-	return map[string]any{
-		"seq":            e.Seq,
-		"timestamp":      e.Time(),
-		"event_id":       e.EventID,
-		"event_type":     e.EventType,
-		"agent":          e.Agent,
-		"app_name":       e.AppName,
-		"user_id":        e.UserID,
-		"session_id":     e.SessionID,
-		"invocation_id":  e.InvocationID,
-		"run_id":         e.RunID,
-		"run_seq":        e.RunSeq,
-		"trace_id":       e.TraceID,
-		"span_id":        e.SpanID,
-		"parent_span_id": e.ParentSpanID,
-		"content":        rowfile.Document(e.Content),
-		"content_parts":  rowfile.Document(e.ContentParts),
-		"attributes":     rowfile.Document(e.Attributes),
-		"latency_ms":     rowfile.Document(e.LatencyMS),
-		"status":         e.Status,
-		"error_message":  e.ErrorMessage,
-		"is_truncated":   e.IsTruncated,
-	}
+	return a.print(map[string]any{"dead_letter": letters[i], "row": rowfile.Row(&rows[0])}, nil)
 }
 
 // resend sends the rows with the event ids again; none stands for all.
@@ -274,6 +247,9 @@ func (a *app) resend(ctx context.Context, cfg config.Config, j store.Publisher, 
 	return nil
 }
 
+// maxDiscard is how many dead letters are given up at a time.
+const maxDiscard = 1000
+
 // discard gives up the dead letters with the event ids; none stands for all of letters, for those that come from now on
 // were seen by nobody.
 func (a *app) discard(ctx context.Context, o store.Outbox, letters []store.DeadLetter, events []string) error {
@@ -284,7 +260,7 @@ func (a *app) discard(ctx context.Context, o store.Outbox, letters []store.DeadL
 		}
 	}
 	total := 0
-	for page := range slices.Chunk(ids, pageSize) {
+	for page := range slices.Chunk(ids, maxDiscard) {
 		n, err := o.Discard(ctx, page)
 		if err != nil {
 			return fmt.Errorf("after %d were discarded: %w", total, err)

@@ -104,24 +104,9 @@ func dead(t *testing.T, server *writefake.Server, args string) (code int, stdout
 	return code, out.String(), errs.String()
 }
 
-// service starts a fake that ends with the test.
-func service(t *testing.T) *writefake.Server {
-	t.Helper()
-	s, err := writefake.Start(writefake.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s
-}
-
 func TestDeadLettersUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, test := range []struct {
-		args string
-		code int
-		want string
-	}{
+	hold(t, func(args ...string) (int, string, string) { return dead(t, nil, strings.Join(args, " ")) }, []said{
 		{"--help", exitOK, "contextgraph dead-letters --resend --all"},
 		{"--help", exitOK, "retention may remove sessions"},
 		{"now", exitUsage, `takes no argument, got "now"`},
@@ -138,16 +123,7 @@ func TestDeadLettersUsage(t *testing.T) {
 		{"--width -1", exitUsage, "--width -1: it must be positive"},
 		{"", exitError, "there is no journal"},
 		{"--forget --yes", exitError, "journal.path"},
-	} {
-		code, stdout, stderr := dead(t, nil, test.args)
-		said := stderr
-		if test.code == exitOK {
-			said = stdout
-		}
-		if code != test.code || !strings.Contains(said, test.want) {
-			t.Errorf("dead-letters %s = %d\n%s%s", test.args, code, stdout, stderr)
-		}
-	}
+	})
 	if code, _, stderr := in(t, nil, "dead-letters"); code != exitUsage || !strings.Contains(stderr, "no dataset is named") {
 		t.Errorf("without a dataset: %d: %s", code, stderr)
 	}
@@ -213,11 +189,10 @@ func TestDeadLettersShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"seq": 3.0, "timestamp": "2026-11-01T10:00:02Z", "event_id": rowID(2), "event_type": record.UserMessageReceived, "agent": "",
-		"app_name": "shop", "user_id": "alice", "session_id": "s1", "invocation_id": "", "run_id": "r", "run_seq": 3.0,
-		"trace_id": "t", "span_id": "root", "parent_span_id": "",
-		"content": map[string]any{"text": "<b>5 > 3</b>"}, "content_parts": nil, "attributes": `{"broken`, "latency_ms": nil,
-		"status": "OK", "error_message": "", "is_truncated": false,
+		"timestamp": "2026-11-01T10:00:02.000000Z", "event_id": rowID(2), "event_type": record.UserMessageReceived, "agent": nil,
+		"user_id": "alice", "session_id": "s1", "invocation_id": nil, "trace_id": "t", "span_id": "root", "parent_span_id": nil,
+		"content": map[string]any{"text": "<b>5 > 3</b>"}, "content_parts": []any{}, "attributes": `{"broken`, "latency_ms": nil,
+		"status": "OK", "error_message": nil, "is_truncated": false,
 	}
 	if diff := cmp.Diff(want, got.Row); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)
@@ -243,7 +218,7 @@ func TestDeadLettersShow(t *testing.T) {
 func TestDeadLettersResend(t *testing.T) {
 	t.Chdir(t.TempDir())
 	defer refusedRows(t, 8, 6)()
-	server := service(t)
+	server := refusing(t, "")
 	server.Refuse(func(r writefake.Row) string {
 		if r.EventID == rowID(1) || r.EventID == rowID(4) {
 			return "no\nagain"
@@ -296,7 +271,7 @@ func TestDeadLettersResend(t *testing.T) {
 
 func TestDeadLettersDiscard(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const count = pageSize + 10
+	const count = maxDiscard + 10
 	defer refusedRows(t, count, count)()
 	for _, step := range []struct {
 		args string

@@ -92,7 +92,9 @@ func edgeLabel(e *inspect.FlowEdge) string {
 }
 
 func mermaid(f *inspect.Flow) string {
-	quote := func(s string) string { return `"` + strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;").Replace(s) + `"` }
+	quote := func(s string) string {
+		return `"` + strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;").Replace(s) + `"`
+	}
 	ids := map[string]string{inspect.FlowStart: "start"}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%%%% %s\nflowchart TD\n  start((start))\n", flowStatus(f))
@@ -157,4 +159,3 @@ func flowJSON(f *inspect.Flow) string {
 	_ = e.Encode(f) // a Builder takes everything
 	return b.String()
 }
-

@@ -47,6 +47,24 @@ func writing(t *testing.T, server *httptest.Server, rows *writefake.Server, args
 	return code, out.String(), errs.String()
 }
 
+// said is how a command line ends, and what it says. Nothing is on stdout if it was wrong.
+type said struct {
+	args string
+	code int
+	want string
+}
+
+// hold runs command lines.
+func hold(t *testing.T, run func(args ...string) (code int, stdout, stderr string), list []said) {
+	t.Helper()
+	for _, line := range list {
+		code, stdout, stderr := run(strings.Fields(line.args)...)
+		if code != line.code || !strings.Contains(stdout+stderr, line.want) || code != exitOK && code != exitChanged && stdout != "" || strings.Contains(stderr, "goroutine") {
+			t.Errorf("contextgraph %s = %d, want %d and %q\n%s%s", line.args, code, line.code, line.want, stdout, stderr)
+		}
+	}
+}
+
 // nothing is a BigQuery that has nothing and takes everything.
 func nothing(t *testing.T) *httptest.Server {
 	t.Helper()
@@ -65,11 +83,7 @@ func nothing(t *testing.T) *httptest.Server {
 
 func TestUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, test := range []struct {
-		args string
-		code int
-		want string // in stderr, or in stdout when the code is 0
-	}{
+	hold(t, func(args ...string) (int, string, string) { return in(t, nil, args...) }, []said{
 		{"", exitOK, "contextgraph init --dry-run"},
 		{"init --help", exitOK, "--dry-run"},
 		{"init now", exitUsage, `takes no argument, got "now"`},
@@ -85,19 +99,7 @@ func TestUsage(t *testing.T) {
 		{"completion fihs", exitUsage, `there is no command "fihs"; did you mean "fish"?`},
 		{"completion bash now", exitUsage, `takes no argument, got "now"`},
 		{"completion fish", exitOK, "complete -c contextgraph"},
-	} {
-		code, stdout, stderr := in(t, nil, strings.Fields(test.args)...)
-		said := stderr
-		if test.code == exitOK {
-			said = stdout
-		}
-		if code != test.code || !strings.Contains(said, test.want) {
-			t.Errorf("contextgraph %s = %d\n%s%s", test.args, code, stdout, stderr)
-		}
-		if test.code != exitOK && stdout != "" {
-			t.Errorf("contextgraph %s writes to stdout: %s", test.args, stdout)
-		}
-	}
+	})
 }
 
 // What --dry-run --offline prints is all that a dataset needs, without credentials.

@@ -37,16 +37,11 @@ const (
 	viewNewest = 20
 )
 
-// viewFlags are the flags of view.
-type viewFlags struct {
-	session record.Session
-	all     bool
-	last    int
-	file    string
-}
-
 func (a *app) viewCommand() *cobra.Command {
-	f := viewFlags{file: defaultPage}
+	var of record.Session
+	var all bool
+	var last int
+	file := defaultPage
 	c := &cobra.Command{
 		Use:   "view [SESSION...]",
 		Short: "Write sessions to one HTML page that works without a server and a network",
@@ -56,27 +51,57 @@ sessions, up to %d MiB, so treat it like the journal. It replaces an earlier pag
 		Example: `  contextgraph view s-123 s-124 --file review.html
   contextgraph view --all --from rows.ndjson --file all.html`,
 		Args: argCount(0, -1, "the ids of sessions"),
-		PreRunE: func(c *cobra.Command, args []string) error {
-			if !c.Flags().Changed("last") {
-				f.last = viewNewest
-			} else if f.last < 1 {
-				return usageError{fmt.Errorf("--last %d: it must be positive", f.last)}
-			}
-			if n := len(args); n > 0 && (f.all || c.Flags().Changed("last")) || f.all && c.Flags().Changed("last") {
-				return usageError{errors.New("sessions by their ids, --last and --all are one thing each: give one of them")}
-			}
-			if f.file == "" {
-				return usageError{errors.New("--file is empty: name a file such as " + defaultPage)}
-			}
-			return replaceable(f.file)
-		},
 	}
-	ownerFlags(c, &f.session)
+	ownerFlags(c, &of)
 	flags := c.Flags()
-	flags.BoolVar(&f.all, "all", false, "all sessions")
-	flags.IntVar(&f.last, "last", 0, fmt.Sprintf("how many of the newest sessions (default %d)", viewNewest))
-	flags.StringVar(&f.file, "file", f.file, "file to write")
-	return a.reads(c, func(ctx context.Context, src opened, ids []string) error { return a.view(ctx, src, ids, f) })
+	flags.BoolVar(&all, "all", false, "all sessions")
+	flags.IntVar(&last, "last", viewNewest, "how many of the newest sessions")
+	flags.StringVar(&file, "file", file, "file to write")
+	c.PreRunE = func(_ *cobra.Command, ids []string) error {
+		counted := flags.Changed("last")
+		switch {
+		case counted && last < 1:
+			return usageError{fmt.Errorf("--last %d: it must be positive", last)}
+		case len(ids) > 0 && (all || counted) || all && counted:
+			return usageError{errors.New("sessions by their ids, --last and --all are one thing each: give one of them")}
+		case file == "":
+			return usageError{errors.New("--file is empty: name a file such as " + defaultPage)}
+		}
+		return replaceable(file)
+	}
+	return a.reads(c, func(ctx context.Context, src opened, ids []string) error {
+		doc := viewer.Document{Generated: a.now(), Names: a.codeNames(src.cfg), Version: buildVersion()}
+		var err error
+		if doc.Queries, err = viewer.Queries(src.cfg.BigQuery); err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			err = a.chosen(ctx, &doc, src, ids, of)
+		} else {
+			choice := viewer.Choice{App: of.App, User: of.User, Last: last}
+			if all {
+				choice.Last = 0
+			}
+			err = doc.Newest(ctx, src, choice)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(doc.Sessions) == 0:
+			return exit{exitNotFound, fmt.Errorf("%s has no sessions to show: run the agent first, or look elsewhere with --journal or --from", src.Name())}
+		}
+		if err := writeAtomically(file, func(w io.Writer) error { return viewer.Write(w, doc) }); err != nil {
+			return err
+		}
+		out := viewed{File: file, Complete: doc.Complete, Note: doc.Note}
+		for _, s := range doc.Sessions {
+			out.Sessions = append(out.Sessions, s.Session)
+		}
+		if a.output == outputTable {
+			a.note("%s", doc.Note)
+		}
+		return a.print(out, func(t *table) { t.line(out.File) })
+	})
 }
 
 // viewed is what view prints.
@@ -85,49 +110,6 @@ type viewed struct {
 	Sessions []record.Session `json:"sessions"`
 	Complete bool             `json:"complete"`
 	Note     string           `json:"note"`
-}
-
-func (a *app) view(ctx context.Context, src opened, ids []string, f viewFlags) error {
-	cfg, err := a.fileConfig()
-	if err != nil {
-		return err
-	}
-	doc, err := a.document(cfg)
-	if err != nil {
-		return err
-	}
-	if len(ids) > 0 {
-		err = a.chosen(ctx, &doc, src, ids, f.session)
-	} else {
-		choice := viewer.Choice{App: f.session.App, User: f.session.User, Last: f.last}
-		if f.all {
-			choice.Last = 0
-		}
-		err = doc.Newest(ctx, src, choice)
-	}
-	if err != nil {
-		return err
-	}
-	if len(doc.Sessions) == 0 {
-		return exit{exitNotFound, fmt.Errorf("%s has no sessions to show: run the agent first, or look elsewhere with --journal or --from", src.Name())}
-	}
-	if err := writeAtomically(f.file, func(w io.Writer) error { return viewer.Write(w, doc) }); err != nil {
-		return err
-	}
-	out := viewed{File: f.file, Complete: doc.Complete, Note: doc.Note}
-	for _, s := range doc.Sessions {
-		out.Sessions = append(out.Sessions, s.Session)
-	}
-	if a.output == outputTable {
-		a.note("%s", doc.Note)
-	}
-	return a.print(out, func(t *table) { t.line(out.File) })
-}
-
-// document returns a page without its sessions.
-func (a *app) document(cfg config.Config) (viewer.Document, error) {
-	queries, err := viewer.Queries(cfg.BigQuery)
-	return viewer.Document{Generated: a.now(), Queries: queries, Names: a.codeNames(cfg), Version: buildVersion()}, err
 }
 
 // codeNames are the names that fill in the code on a page.
@@ -142,16 +124,14 @@ func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
 
 // chosen puts the sessions with the ids on the page, each once.
 func (a *app) chosen(ctx context.Context, doc *viewer.Document, src opened, ids []string, of record.Session) error {
-	var out []*inspect.Session
-	known := make(map[record.Session]bool)
-	for _, id := range ids {
-		s, err := a.read(ctx, src, named(of, id))
-		if err != nil {
+	keys, err := a.named(ctx, src, ids, of)
+	if err != nil {
+		return err
+	}
+	out := make([]*inspect.Session, len(keys))
+	for i, key := range keys {
+		if out[i], err = inspect.Look(ctx, src, key, a.now()); err != nil {
 			return err
-		}
-		if !known[s.Session] {
-			known[s.Session] = true
-			out = append(out, s)
 		}
 	}
 	doc.Chosen(src, out)
@@ -212,9 +192,7 @@ the agent at --agent, as a message of the user of the session. That needs the to
   contextgraph serve --allow-decisions --agent http://localhost:8080/api
   contextgraph serve --agent-check http://localhost:8080/contextgraph/check`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
 	}
-	a.fromFlag(c)
 	flags := c.Flags()
 	flags.StringVar(&f.addr, "addr", f.addr, "address to listen at; port 0 is a free one")
 	flags.BoolVar(&f.remote, "allow-remote", false, "allow an address that other machines reach")
@@ -224,7 +202,17 @@ the agent at --agent, as a message of the user of the session. That needs the to
 	flags.StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api")
 	f.addCheck(c)
 	f.addHeaders(c)
-	return c
+	var hosts []string
+	c.PreRunE = func(*cobra.Command, []string) (err error) {
+		if err = f.fault(a.from); err == nil {
+			hosts, err = f.hostNames()
+		}
+		if err != nil {
+			err = usageError{err}
+		}
+		return err
+	}
+	return a.reads(c, func(ctx context.Context, src opened, _ []string) error { return a.serve(ctx, src, f, hosts) })
 }
 
 // hostNames checks the address and returns the names that the server answers to.
@@ -273,32 +261,15 @@ func (f *serveFlags) fault(from string) error {
 	return nil
 }
 
-func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
-	if err := f.fault(a.from); err != nil {
-		return usageError{err}
-	}
-	hosts, err := f.hostNames()
-	if err != nil {
-		return usageError{err}
-	}
-	cfg, err := a.fileConfig()
-	if err != nil {
-		return err
-	}
+func (a *app) serve(ctx context.Context, src opened, f serveFlags, hosts []string) (err error) {
 	options := viewer.Options{
-		Hosts: hosts, Names: a.codeNames(cfg), Version: buildVersion(), Now: a.now,
-		Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Source: src.Source, Hosts: hosts, Names: a.codeNames(src.cfg), Version: buildVersion(), Now: a.now,
+		Overriders: func(tool string) []string { return safety.Overriders(src.cfg.Guard, tool) },
+		Logger:     slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
-	if options.Queries, err = viewer.Queries(cfg.BigQuery); err != nil {
+	if options.Queries, err = viewer.Queries(src.cfg.BigQuery); err != nil {
 		return err
 	}
-	src, err := a.source(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.close()
-	options.Source = src.Source
-	options.Overriders = func(tool string) []string { return safety.Overriders(cfg.Guard, tool) }
 	if src.journal != nil {
 		update := func(ctx context.Context) error { return inspect.KeepSummaries(ctx, src.Source, a.now()) }
 		defer keepSummaries(ctx, update, options.Logger)()
@@ -309,7 +280,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		case agent != nil:
 			options.Check = agent
 		case !f.remote: // others than this machine reach the page then
-			options.Check = setup.RecordedChecker{Config: cfg, Journal: src.journal}
+			options.Check = setup.RecordedChecker{Config: src.cfg, Journal: src.journal}
 		}
 	}
 	token := ""

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,11 +15,12 @@ import (
 func TestPrefixes(t *testing.T) {
 	demo(t)
 	rows := rowsFileFrom(t, "demo.db")
-	for _, test := range []struct {
-		args string
-		code int
-		want string // in stdout, or in stderr if the code is not 0
-	}{
+	hold(t, func(args ...string) (int, string, string) {
+		if !slices.Contains(args, "--from") {
+			args = append(args, "--journal", "demo.db")
+		}
+		return runCommand(t, args...)
+	}, []said{
 		{"trace sess-…mmer", exitOK, "sess-nike-summer of buyer-agent"},
 		{"trace sess-", exitUsage, "sess-tesla-q1 of buyer-agent in adcp"},
 		{"trace s --app nobody", exitNotFound, "for these --app and --user"},
@@ -34,20 +36,7 @@ func TestPrefixes(t *testing.T) {
 		{"approvals sess-t --approval adk-f7", exitNotFound, "has no approval"},
 		{"trace sess-n --from " + rows, exitOK, "sess-nike-summer of buyer-agent"},
 		{"approvals e43c --from " + rows, exitOK, nikeConfirmation},
-	} {
-		args := strings.Fields(test.args)
-		if !strings.Contains(test.args, "--from") {
-			args = append(args, "--journal", "demo.db")
-		}
-		code, stdout, stderr := runCommand(t, args...)
-		said := stdout
-		if test.code != exitOK {
-			said = stderr
-		}
-		if code != test.code || !strings.Contains(said, test.want) {
-			t.Errorf("contextgraph %s = %d, want %d and %q\n%s%s", test.args, code, test.code, test.want, stdout, stderr)
-		}
-	}
+	})
 }
 
 // TestSyncTakesPrefixes: an id that is there as it stands wins.

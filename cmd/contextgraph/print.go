@@ -78,6 +78,14 @@ func (a *app) print(v any, fill func(*table)) error {
 	return err
 }
 
+// printWith is print with another list for NDJSON.
+func (a *app) printWith(v, list any, fill func(*table)) error {
+	if a.output == outputNDJSON {
+		v = list
+	}
+	return a.print(v, fill)
+}
+
 // style is a colour of a terminal. It never says anything that the text does not. Red is an error or
 // something that was blocked, yellow waits or warns, green is good. What only tells kinds apart has
 // another colour. All are of one length, for cells of a column stand below each other.

@@ -341,27 +341,28 @@ func (a *app) flaggedConfig() (config.Config, error) {
 	return cfg, nil
 }
 
-// dataset connects to the dataset of the configuration. The caller closes it.
+// connect connects to the dataset of the configuration and the flags. The caller closes it.
+func (a *app) connect(ctx context.Context) (config.Config, *bigquery.Dataset, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return cfg, nil, err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	return cfg, d, err
+}
+
+// dataset connects to a dataset. The caller closes it.
 func (a *app) dataset(ctx context.Context, cfg config.BigQuery) (*bigquery.Dataset, error) {
 	return bigquery.NewDataset(ctx, cfg, bigquery.DatasetOptions{Client: a.client, Write: a.write, Surface: "cli"})
 }
 
-// buildVersion says which build this is.
+// buildVersion says which build this is. The version of a build from a repository names its commit.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "of unknown version"
 	}
-	version := cmp.Or(info.Main.Version, "(devel)")
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision" && !strings.Contains(version, s.Value[:min(12, len(s.Value))]):
-			version += " " + s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true" && !strings.Contains(version, "dirty"):
-			version += " (modified)"
-		}
-	}
-	return version + " " + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
+	return cmp.Or(info.Main.Version, "(devel)") + " " + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
 // sessionFlag adds the flags that name a session; usage is that of --session.

@@ -89,27 +89,12 @@ func (a *app) export(ctx context.Context, src opened, ids []string, f exportFlag
 // exported returns the sessions to export. Of all, the one with the oldest row is first:
 // who imports them has them in the order of the original.
 func (a *app) exported(ctx context.Context, src opened, ids []string, f exportFlags) ([]record.Session, error) {
-	var out []record.Session
-	for _, id := range ids {
-		s, err := a.session(ctx, src, named(f.session, id))
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
+	if !f.all {
+		return a.named(ctx, src, ids, f.session)
 	}
-	if f.all {
-		q := inspect.Query{App: f.session.App, User: f.session.User, From: f.since.before(a.now())}
-		for s, err := range inspect.All(ctx, src, q) {
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, s.Session)
-		}
-		slices.Reverse(out)
-	}
-	return out, nil
+	out, err := sessionsLike(ctx, src, f.session, f.since.before(a.now()))
+	slices.Reverse(out)
+	return out, err
 }
 
 func writeSessions(ctx context.Context, src inspect.Source, sessions []record.Session, w io.Writer) (rows int, err error) {
@@ -201,11 +186,7 @@ the ledger.`,
 }
 
 func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (err error) {
-	cfg, err := a.fileConfig()
-	if err != nil {
-		return err
-	}
-	x, err := setup.Extractor(cfg)
+	cfg, x, err := a.rules()
 	if err != nil {
 		return err
 	}

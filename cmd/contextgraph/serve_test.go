@@ -52,14 +52,14 @@ func TestServeAnswersTo(t *testing.T) {
 
 func TestServeHeaders(t *testing.T) {
 	f := agentFlags{headers: []string{"Authorization: Bearer a:b", "X-Tenant:shop", "x-tenant: two"}}
-	got, err := f.header()
+	got, err := f.endpoint("")
 	want := http.Header{"Authorization": {"Bearer a:b"}, "X-Tenant": {"shop", "two"}}
-	if d := cmp.Diff(want, got); err != nil || d != "" {
+	if d := cmp.Diff(want, got.Header); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
 	for _, bad := range []string{"secret", ": secret", "A: secret\r\nB: c"} {
 		f.headers = []string{bad}
-		if _, err := f.header(); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := f.endpoint(""); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -51,11 +51,9 @@ func TestExitCodes(t *testing.T) {
 	if err := os.WriteFile("bad.ndjson", []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		args string
-		code int
-		want string // in stderr
-	}{
+	hold(t, func(args ...string) (int, string, string) {
+		return runCommand(t, append(args, "--journal", "demo.db")...)
+	}, []said{
 		{"sessions --app nobody", exitOK, "journal demo.db has no such sessions"},
 		{"sessions --output yaml", exitUsage, "--output is table, json or ndjson"},
 		{"sessions --output jsn", exitUsage, `did you mean "json"?`},
@@ -82,15 +80,7 @@ func TestExitCodes(t *testing.T) {
 		{"import", exitUsage, "takes one file of rows"},
 		{"import bad.ndjson", exitError, "bad.ndjson:1: column event_type: it is missing"},
 		{"sync --output json --all", exitUsage, "prints text only"},
-	} {
-		code, stdout, stderr := runCommand(t, append(strings.Fields(test.args), "--journal", "demo.db")...)
-		if code != test.code || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "goroutine") {
-			t.Errorf("contextgraph %s = %d, want %d and %q\n%s%s", test.args, code, test.code, test.want, stdout, stderr)
-		}
-		if test.code != exitOK && stdout != "" {
-			t.Errorf("contextgraph %s writes to stdout: %s", test.args, stdout)
-		}
-	}
+	})
 }
 
 func TestSources(t *testing.T) {

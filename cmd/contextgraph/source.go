@@ -23,6 +23,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -43,21 +44,35 @@ const stdinName = "-"
 // elsewhere is the advice for a source that lacks the session.
 const elsewhere = "look elsewhere with --journal or --from."
 
-// fromFlag adds --from to a command that reads sessions.
-func (a *app) fromFlag(c *cobra.Command) {
+// reads makes c read sessions: run gets the source that --from names.
+func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
 	a.within = duration(ask.DefaultSince)
 	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 	for _, name := range a.datasetFlags(c) {
 		c.Flags().Lookup(name).Hidden = true // the help of each command would be about BigQuery
 	}
+	return over(c, a.source, run)
 }
 
-// reads makes c read sessions: run gets the source that --from names.
-func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
-	a.fromFlag(c)
+// readsOne makes c read the session that its argument names.
+func (a *app) readsOne(c *cobra.Command, run func(ctx context.Context, src opened, key record.Session) error) *cobra.Command {
+	var of record.Session
+	ownerFlags(c, &of)
+	c.Args = argCount(1, 1, "the id of one session")
+	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
+		key, err := a.session(ctx, src, named(of, args[0]))
+		if err != nil {
+			return err
+		}
+		return run(ctx, src, key)
+	})
+}
+
+// over makes c run over what open opens.
+func over(c *cobra.Command, open func(context.Context) (opened, error), run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
-		src, err := a.source(c.Context())
+		src, err := open(c.Context())
 		if err != nil {
 			return err
 		}
@@ -67,7 +82,7 @@ func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, 
 	return c
 }
 
-// withinFlag is a flag of the commands with [app.fromFlag], and of no others.
+// withinFlag is a flag of the commands that [app.reads] makes, and of no others.
 const withinFlag = "within"
 
 // datasetFlags adds the flags that name the dataset, and returns their names.
@@ -115,8 +130,10 @@ func ofDataset(c *cobra.Command, err error) error {
 // opened is where sessions are read from.
 type opened struct {
 	inspect.Source
-	// journal is nil where it is another source.
+	cfg config.Config
+	// journal and dataset are nil where it is another source.
 	journal *journal.Journal
+	dataset *bigquery.Dataset
 	close   func()
 }
 
@@ -128,19 +145,15 @@ func (o opened) Records(ctx context.Context, sessions []record.Session) iter.Seq
 // source opens what --from names. The caller closes it. Entities are found by the rules of the configuration, where
 // the source does not have them.
 func (a *app) source(ctx context.Context) (opened, error) {
-	cfg, err := a.fileConfig()
-	if err != nil {
-		return opened{}, err
-	}
 	switch {
 	case a.from == fromJournal:
-		return a.recorded(ctx, cfg)
+		return a.recorded(ctx)
 	case a.journalPath != "":
 		return opened{}, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
 	case a.from != fromDataset && !isRowsFile(a.from):
 		return opened{}, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
 	}
-	x, err := setup.Extractor(cfg)
+	cfg, x, err := a.rules()
 	if err != nil {
 		return opened{}, err
 	}
@@ -150,17 +163,24 @@ func (a *app) source(ctx context.Context) (opened, error) {
 			return opened{}, err
 		}
 		rows := inspect.NewRows("file "+filepath.Base(a.from), read.Rows, inspect.WithExtractor(x), inspect.WithClock(a.now))
-		return opened{Source: rows, close: func() {}}, nil
+		return opened{Source: rows, cfg: cfg, close: func() {}}, nil
 	}
-	if cfg, err = a.config(); err != nil {
-		return opened{}, err
-	}
-	d, err := a.dataset(ctx, cfg.BigQuery)
+	cfg, d, err := a.connect(ctx)
 	if err != nil {
 		return opened{}, err
 	}
 	o := bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}
-	return opened{Source: d.Source(o), close: func() { d.Close() }}, nil
+	return opened{Source: d.Source(o), cfg: cfg, dataset: d, close: func() { d.Close() }}, nil
+}
+
+// rules returns the configuration of the file, and its rules.
+func (a *app) rules() (config.Config, *graphsync.Extractor, error) {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return cfg, nil, err
+	}
+	x, err := setup.Extractor(cfg)
+	return cfg, x, err
 }
 
 // isRowsFile reports whether a value of --from is meant as a file.
@@ -174,7 +194,11 @@ func isRowsFile(name string) bool {
 }
 
 // recorded opens the journal for reading. It is not created.
-func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
+func (a *app) recorded(ctx context.Context) (opened, error) {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return opened{}, err
+	}
 	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
 	remove := func() {}
 	if errors.Is(err, syscall.EROFS) {
@@ -191,7 +215,7 @@ func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	return opened{inspect.NewJournal(j), j, func() {
+	return opened{Source: inspect.NewJournal(j), cfg: cfg, journal: j, close: func() {
 		_ = j.Close(context.WithoutCancel(ctx)) // it wrote nothing
 		remove()
 	}}, nil
@@ -206,10 +230,8 @@ func (a *app) session(ctx context.Context, src opened, key record.Session) (reco
 	switch {
 	case err != nil && !errors.Is(err, inspect.ErrNotFound):
 		return record.Session{}, err
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return record.Session{}, several(id, found)
+	case len(found) > 0:
+		return oneSession(found, id)
 	}
 	if key.App+key.User != "" {
 		if others, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(others) > 0 {
@@ -226,6 +248,35 @@ func (a *app) session(ctx context.Context, src opened, key record.Session) (reco
 	return record.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or `+elsewhere)
 }
 
+// named returns the sessions that ids name, each once.
+func (a *app) named(ctx context.Context, src opened, ids []string, of record.Session) (keys []record.Session, err error) {
+	for _, id := range ids {
+		key, err := a.session(ctx, src, named(of, id))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// sessionsLike returns the sessions that match the fields of a session that are not empty. Without an id they have rows
+// after a time.
+func sessionsLike(ctx context.Context, src inspect.Source, of record.Session, after time.Time) (all []record.Session, err error) {
+	if of.ID != "" {
+		return src.Find(ctx, of)
+	}
+	for s, err := range inspect.All(ctx, src, inspect.Query{App: of.App, User: of.User, From: after}) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s.Session)
+	}
+	return all, nil
+}
+
 // read returns all there is to see of the session that key names.
 func (a *app) read(ctx context.Context, src opened, key record.Session) (*inspect.Session, error) {
 	key, err := a.session(ctx, src, key)
@@ -238,29 +289,32 @@ func (a *app) read(ctx context.Context, src opened, key record.Session) (*inspec
 // maxNamed is how many of those that one id names are listed.
 const maxNamed = 10
 
-// several says which sessions an id names.
-func several(id string, sessions []record.Session) error {
-	text := fmt.Sprintf("%d sessions have ids that begin with %q; give more of the id:", len(sessions), id)
-	if sessions[0].ID == id {
-		text = fmt.Sprintf("%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
-	}
-	return tooMany(text, sessions, func(s record.Session) string {
-		if s.ID == id {
+// oneSession returns the only one of the sessions that an id names.
+func oneSession(found []record.Session, id string) (record.Session, error) {
+	if found[0].ID == id {
+		return only(found, id, "sessions have the id %q; say which with --app and --user:", func(s record.Session) string {
 			return fmt.Sprintf("--app %q --user %q", s.App, s.User)
-		}
-		return fmt.Sprintf("%s of %s in %s", s.ID, s.User, s.App)
-	})
+		})
+	}
+	return only(found, id, "sessions"+moreOfTheID, func(s record.Session) string { return fmt.Sprintf("%s of %s in %s", s.ID, s.User, s.App) })
 }
 
-// tooMany is the error for an id that names several things, with the first of them.
-func tooMany[T any](text string, things []T, say func(T) string) error {
+// moreOfTheID is said of things that the beginning of an id names.
+const moreOfTheID = " have ids that begin with %q; give more of the id:"
+
+// only returns the only one of the things that an id names, or the error that says what of them and lists the first.
+func only[T any](things []T, id, what string, say func(T) string) (one T, err error) {
+	if len(things) == 1 {
+		return things[0], nil
+	}
+	text := fmt.Sprintf("%d "+what, len(things), id)
 	for _, one := range things[:min(len(things), maxNamed)] {
 		text += "\n  " + say(one)
 	}
 	if more := len(things) - maxNamed; more > 0 {
 		text += fmt.Sprintf("\n  and %d more", more)
 	}
-	return usageError{errors.New(text)}
+	return one, usageError{errors.New(text)}
 }
 
 // readRows reads the file of rows called name, and tells what it left out.

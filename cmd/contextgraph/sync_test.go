@@ -72,11 +72,7 @@ func refusing(t *testing.T, user string) *writefake.Server {
 
 func TestSyncUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, test := range []struct {
-		args string
-		code int
-		want string
-	}{
+	hold(t, func(args ...string) (int, string, string) { return in(t, taking(t), args...) }, []said{
 		{"sync --help", exitOK, "contextgraph sync --all --from dataset --since 7d"},
 		{"sync --project my-project --dataset agents", exitUsage, "give either --session or --all"},
 		{"sync --all --session s1 --project my-project --dataset agents", exitUsage, "give either --session or --all"},
@@ -85,16 +81,7 @@ func TestSyncUsage(t *testing.T) {
 		{"sync --all --since -1d --project my-project --dataset agents", exitUsage, "7d"},
 		{"sync --session s1", exitUsage, "no dataset is named"},
 		{"sync --session s1 --project my-project --dataset agents", exitError, "--from dataset"},
-	} {
-		code, stdout, stderr := in(t, taking(t), strings.Fields(test.args)...)
-		said := stderr
-		if test.code == exitOK {
-			said = stdout
-		}
-		if code != test.code || !strings.Contains(said, test.want) {
-			t.Errorf("contextgraph %s = %d\n%s%s", test.args, code, stdout, stderr)
-		}
-	}
+	})
 }
 
 func TestSyncFromTheJournal(t *testing.T) {

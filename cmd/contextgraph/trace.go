@@ -20,7 +20,6 @@ import (
 
 // traceFlags are the flags of trace.
 type traceFlags struct {
-	session       record.Session
 	turn, depth   int
 	errors, ascii bool
 	args          bool
@@ -37,45 +36,33 @@ end is marked as open. --turn, --errors and --depth select spans; NDJSON has one
 		Example: `  contextgraph trace s-123 --turn 2 --depth 3
   contextgraph trace s-123 --errors --ascii
   contextgraph trace s-123 --args`,
-		Args: argCount(1, 1, "the id of one session"),
 	}
 	flags := c.Flags()
-	ownerFlags(c, &f.session)
 	flags.IntVar(&f.turn, "turn", 0, "one turn, from 1 (default all)")
 	flags.IntVar(&f.depth, "depth", 0, "how many levels are drawn (default all)")
 	flags.BoolVar(&f.errors, "errors", false, "only spans with errors and those around them")
 	flags.BoolVar(&f.args, "args", false, "with the arguments of each call of a tool, and the beginning of its result")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw without box characters")
-	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
-		f.session.ID = args[0]
-		return a.trace(ctx, src, f)
+	return a.readsOne(c, func(ctx context.Context, src opened, key record.Session) error {
+		s, err := inspect.Look(ctx, src, key, a.now())
+		switch {
+		case err != nil:
+			return err
+		case f.turn < 0 || f.depth < 0:
+			return usageError{errors.New("--turn and --depth count from 1")}
+		case f.turn > s.Turns:
+			return exit{exitNotFound, fmt.Errorf("session %q has %d turns: there is no turn %d", key.ID, s.Turns, f.turn)}
+		}
+		tree := newSpanTree(s, f)
+		s.Spans = tree.selected()
+		if err := a.printWith(s, s.Spans, tree.draw); err != nil {
+			return err
+		}
+		for _, p := range s.Problems {
+			a.note("%s (%d): %s", p.Kind, p.Count, p.Detail)
+		}
+		return nil
 	})
-}
-
-func (a *app) trace(ctx context.Context, src opened, f traceFlags) error {
-	if f.turn < 0 || f.depth < 0 {
-		return usageError{errors.New("--turn and --depth count from 1")}
-	}
-	s, err := a.read(ctx, src, f.session)
-	if err != nil {
-		return err
-	}
-	if f.turn > s.Turns {
-		return exit{exitNotFound, fmt.Errorf("session %q has %d turns: there is no turn %d", f.session.ID, s.Turns, f.turn)}
-	}
-	tree := newSpanTree(s, f)
-	s.Spans = tree.selected()
-	var v any = s
-	if a.output == outputNDJSON {
-		v = s.Spans
-	}
-	if err := a.print(v, tree.draw); err != nil {
-		return err
-	}
-	for _, p := range s.Problems {
-		a.note("%s (%d): %s", p.Kind, p.Count, p.Detail)
-	}
-	return nil
 }
 
 // spanTree is the spans of a session as trace draws them.
@@ -260,12 +247,6 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 	return line
 }
 
-// whyFlags are the flags of why.
-type whyFlags struct {
-	session          record.Session
-	approval, entity string
-}
-
 // reasons is the why of one request, as programs read it.
 type reasons struct {
 	ApprovalID     string         `json:"approval_id"`
@@ -279,7 +260,7 @@ type reasons struct {
 }
 
 func (a *app) whyCommand() *cobra.Command {
-	var f whyFlags
+	var approval, entity string
 	c := &cobra.Command{
 		Use:   "why SESSION",
 		Short: "Show the entities behind a request, and their way to it",
@@ -288,51 +269,44 @@ with a shortest path from the result that showed it to the request. "contains" l
 one inside of it, "informs" from a result to the step that read it, "resumes" from a request to the
 steps after its answer.`,
 		Example: `  contextgraph why s-123 --entity budget`,
-		Args:    argCount(1, 1, "the id of one session"),
 	}
-	ownerFlags(c, &f.session)
-	c.Flags().StringVar(&f.approval, "approval", "", "one request: the id of the approval or of the confirmation")
-	c.Flags().StringVar(&f.entity, "entity", "", "entities whose type or value contains this")
-	return a.reads(c, func(ctx context.Context, src opened, args []string) error {
-		f.session.ID = args[0]
-		return a.why(ctx, src, f)
-	})
-}
-
-func (a *app) why(ctx context.Context, src opened, f whyFlags) error {
-	s, err := a.read(ctx, src, f.session)
-	if err != nil {
-		return err
-	}
-	asked := s.Approvals
-	if f.approval != "" {
-		one, err := oneApproval(s.Approvals, f.approval, fmt.Sprintf("session %q", f.session.ID))
+	c.Flags().StringVar(&approval, "approval", "", "one request: the id of the approval or of the confirmation")
+	c.Flags().StringVar(&entity, "entity", "", "entities whose type or value contains this")
+	return a.readsOne(c, func(ctx context.Context, src opened, key record.Session) error {
+		s, err := inspect.Look(ctx, src, key, a.now())
 		if err != nil {
 			return err
 		}
-		asked = []inspect.Approval{one}
-	}
-	list := []reasons{}
-	found := 0
-	var known []string
-	for _, q := range asked {
-		r := reasons{q.ID, q.ConfirmationID, q.Kind, q.Tool, q.Agent, q.Span, q.Status, []inspect.Why{}}
-		for _, w := range q.Why {
-			known = append(known, w.Value)
-			if contains(w.Type, f.entity) || contains(w.Value, f.entity) {
-				r.Why = append(r.Why, w)
+		asked := s.Approvals
+		if approval != "" {
+			one, err := approvalOf(s, approval)
+			if err != nil {
+				return err
 			}
+			asked = []inspect.Approval{one}
 		}
-		found += len(r.Why)
-		list = append(list, r)
-	}
-	if f.entity != "" && found == 0 && len(asked) > 0 {
-		return notFound("entity with", f.entity, fmt.Sprintf("what session %q asked for", f.session.ID), known, fmt.Sprintf(`See what it rests on with "contextgraph why %s".`, f.session.ID))
-	}
-	if len(asked) == 0 {
-		a.note("in session %q nobody was asked for anything", f.session.ID)
-	}
-	return a.print(list, func(t *table) { whyList(t, s, list) })
+		list := []reasons{}
+		found := 0
+		var known []string
+		for _, q := range asked {
+			r := reasons{q.ID, q.ConfirmationID, q.Kind, q.Tool, q.Agent, q.Span, q.Status, []inspect.Why{}}
+			for _, w := range q.Why {
+				known = append(known, w.Value)
+				if contains(w.Type, entity) || contains(w.Value, entity) {
+					r.Why = append(r.Why, w)
+				}
+			}
+			found += len(r.Why)
+			list = append(list, r)
+		}
+		if entity != "" && found == 0 && len(asked) > 0 {
+			return notFound("entity with", entity, fmt.Sprintf("what session %q asked for", key.ID), known, fmt.Sprintf(`See what it rests on with "contextgraph why %s".`, key.ID))
+		}
+		if len(asked) == 0 {
+			a.note("in session %q nobody was asked for anything", key.ID)
+		}
+		return a.print(list, func(t *table) { whyList(t, s, list) })
+	})
 }
 
 func contains(s, part string) bool {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/internal/verify"
 )
 
@@ -80,24 +81,24 @@ func (a *app) verifyPlan(b config.BigQuery, only []string) error {
 	for _, c := range p.Checks {
 		fmt.Fprintf(a.stdout, "-- %-9s %-35s  %s", c.Step, c.Name, c.About)
 		if c.Bytes > 0 {
-			fmt.Fprintf(a.stdout, " (%s at most)", verify.Size(c.Bytes))
+			fmt.Fprintf(a.stdout, " (%s at most)", text.Bytes(c.Bytes))
 		}
 		fmt.Fprintln(a.stdout)
 	}
 	fmt.Fprintf(a.stdout, "--\n-- %s\n\n", cost(p))
-	texts, err := p.Texts(b)
+	statements, err := p.Texts(b)
 	if err != nil {
 		return err
 	}
-	for _, text := range texts {
-		a.statement(text)
+	for _, sql := range statements {
+		a.statement(sql)
 	}
 	return nil
 }
 
 // cost says what a run costs at most.
 func cost(p *verify.Plan) string {
-	return fmt.Sprintf("at most %d statements, which read %s at most: %.2f USD on demand in US, where a TiB is 6.25 USD; other places cost more", p.Statements, verify.Size(p.Bytes), p.Dollars())
+	return fmt.Sprintf("at most %d statements, which read %s at most: %.2f USD on demand in US, where a TiB is 6.25 USD; other places cost more", p.Statements, text.Bytes(p.Bytes), p.Dollars())
 }
 
 func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) error {
@@ -116,14 +117,11 @@ func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) erro
 	a.say("verify creates a dataset contextgraph_verify_… in %s of project %s, makes %d checks in it, and removes it.", b.WithDefaults().Location, b.Project, len(p.Checks))
 	a.say("It runs %s.", cost(p))
 	if !f.yes {
-		if !a.attended() {
-			return usageError{errors.New("nobody is at a terminal to be asked: look at --plan, then add --yes")}
-		}
-		switch yes, err := a.confirmed(ctx, "Go on?"); {
-		case err != nil:
+		if err := a.attended("look at --plan"); err != nil {
 			return err
-		case !yes:
-			return errors.New("nothing was done")
+		}
+		if err := a.confirm(ctx, "Go on?", "nothing was done"); err != nil {
+			return err
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(f.timeout))
@@ -134,7 +132,7 @@ func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) erro
 	if report == nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%d ok, %d failed, %d skipped; %s billed\n", report.Count(verify.OK), report.Count(verify.Failed), report.Count(verify.Skipped), verify.Size(report.Billed))
+	fmt.Fprintf(a.stdout, "%d ok, %d failed, %d skipped; %s billed\n", report.Count(verify.OK), report.Count(verify.Failed), report.Count(verify.Skipped), text.Bytes(report.Billed))
 	if f.report != "" {
 		err = errors.Join(err, writeAtomically(f.report, func(w io.Writer) error { return report.WriteJSON(w) }))
 	}
@@ -146,17 +144,17 @@ func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) erro
 
 // verified prints how a check ended.
 func (a *app) verified(r verify.Result) {
-	fmt.Fprintf(a.stdout, "%-7s  %-9s  %-35s  %10s  %6d ms\n", r.Outcome, r.Step, r.Name, verify.Size(r.Estimate), r.Milliseconds)
+	fmt.Fprintf(a.stdout, "%-7s  %-9s  %-35s  %10s  %6d ms\n", r.Outcome, r.Step, r.Name, text.Bytes(r.Estimate), r.Milliseconds)
 	a.indented("", r.Reason)
 	a.indented("do: ", r.Remedy)
 }
 
 // indented prints a text below a line.
-func (a *app) indented(what, text string) {
-	if text == "" {
+func (a *app) indented(what, said string) {
+	if said == "" {
 		return
 	}
-	for line := range strings.Lines(what + text) {
+	for line := range strings.Lines(what + said) {
 		fmt.Fprintf(a.stdout, "         %s\n", printable(strings.TrimRight(line, "\n")))
 	}
 }

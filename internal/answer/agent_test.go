@@ -35,7 +35,7 @@ func turn(t *testing.T, a *answer.Agent, d answer.Decision) error {
 func agentAt(t *testing.T, url string) *answer.Agent {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
-	a, err := answer.NewAgent(answer.AgentConfig{
+	a, err := answer.NewAgent(answer.Endpoint{
 		URL: url, Header: http.Header{"Authorization": {"Bearer of-the-agent"}}, Client: &http.Client{Transport: transport},
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func TestAgent(t *testing.T) {
 func TestAgentFollowsNothing(t *testing.T) {
 	server := httptest.NewServer(http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect))
 	t.Cleanup(server.Close)
-	a, err := answer.NewAgent(answer.AgentConfig{URL: server.URL})
+	a, err := answer.NewAgent(answer.Endpoint{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAgentFollowsNothing(t *testing.T) {
 }
 
 func TestAgentConfiguration(t *testing.T) {
-	for _, cfg := range []answer.AgentConfig{
+	for _, cfg := range []answer.Endpoint{
 		{}, {URL: "localhost:8080"}, {URL: "ftp://localhost"}, {URL: "http://me:secret@localhost"},
 		{URL: "http://localhost/api?x=1"}, {URL: "http://localhost/#api"},
 	} {
@@ -194,7 +194,7 @@ func TestAgentKeepsItsHeaders(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("X-Key") }))
 	t.Cleanup(server.Close)
 	header := http.Header{"X-Key": {"one"}}
-	a, err := answer.NewAgent(answer.AgentConfig{URL: server.URL, Header: header, Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	a, err := answer.NewAgent(answer.Endpoint{URL: server.URL, Header: header, Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestChecker(t *testing.T) {
 		io.WriteString(w, reply)
 	}))
 	t.Cleanup(server.Close)
-	c, err := answer.NewChecker(server.URL, http.Header{"Authorization": {"Bearer of-the-agent"}}, server.Client())
+	c, err := answer.NewChecker(answer.Endpoint{URL: server.URL, Header: http.Header{"Authorization": {"Bearer of-the-agent"}}, Client: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestChecker(t *testing.T) {
 	if _, _, err := c.Check(t.Context(), shop, "approval"); err == nil || !strings.Contains(err.Error(), "could not be asked") {
 		t.Errorf("the agent is away: %v", err)
 	}
-	if _, err := answer.NewChecker("localhost", nil, nil); err == nil || !strings.Contains(err.Error(), "/contextgraph/check") {
+	if _, err := answer.NewChecker(answer.Endpoint{URL: "localhost"}); err == nil || !strings.Contains(err.Error(), "/contextgraph/check") {
 		t.Errorf("a bad URL: %v", err)
 	}
 }

@@ -6,8 +6,10 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // explain adds to the approvals what only the whole session can say: which of its
@@ -31,6 +33,13 @@ func (x *builder) explain(s *Session) {
 		a.History = slices.Clone(x.History[a.ID])
 		for n := range a.History {
 			a.History[n].At = clock(a.History[n].At)
+		}
+		if n := len(a.History); n > 0 && a.Status == StatusSuperseded {
+			why := "The same call was asked for again, and only the newer request counts."
+			if strings.HasPrefix(a.History[n-1].Note, safety.WentBack) {
+				why = "The session went back to before this request."
+			}
+			a.Explanation = why + fmt.Sprintf(notByAnswer, a.Tool)
 		}
 		keyed(known, keys, a.Entities)
 		for n := range a.Checks {

@@ -12,6 +12,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
+// notByAnswer says of a superseded request what an answer to it does.
+const notByAnswer = " An answer to it does not let %s run."
+
 // explanation returns the meaning of the status and the next step.
 func (q *request) explanation() string {
 	what := cmp.Or(q.Tool, "the call")
@@ -45,7 +48,7 @@ func (q *request) explanation() string {
 		}
 		return fmt.Sprintf("Rejected%s. %s did not run; it needs a new request.", q.by(), capital(what))
 	case StatusSuperseded:
-		return fmt.Sprintf("The same call was asked for again, or the session went back to before this request, and only the newer request counts. An answer to this one does not let %s run.", what)
+		return "The same call was asked for again, or the session went back to before this request, and only the newer request counts." + fmt.Sprintf(notByAnswer, what)
 	case StatusExpired:
 		return fmt.Sprintf("Nothing came of it in time%s. %s can not run any more; it needs a new request.", q.since(), capital(what))
 	case StatusExecuted:

@@ -306,3 +306,25 @@ func TestRested(t *testing.T) {
 		t.Errorf("answer %+v", ans)
 	}
 }
+
+// The ledger says why a request was superseded; without its steps both ways are named.
+func TestSupersededSaysWhy(t *testing.T) {
+	key := record.Session{App: "a", User: "u", ID: "s"}
+	for note, want := range map[string]string{
+		"asked for again by 2":                "The same call was asked for again, and only the newer request counts.",
+		safety.WentBack + " to before buying": "The session went back to before this request.",
+		"":                                    "The same call was asked for again, or the session went back to before this request, and only the newer request counts.",
+	} {
+		r := inspect.Record{Session: key, Approvals: []safety.Approval{{ID: "1", Session: key, Tool: "buy", State: safety.StateSuperseded}}}
+		if note != "" {
+			r.History = map[string][]safety.Step{"1": {{From: safety.StatePending, To: safety.StateSuperseded, Note: note}}}
+		}
+		s, err := inspect.New(r, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Approvals[0].Explanation; got != want+" An answer to it does not let buy run." {
+			t.Errorf("%q: %s", note, got)
+		}
+	}
+}

@@ -1,7 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package part says what the optional packages of the module get of an instance.
+// Package part says what the optional packages of the module get of an instance. It also has the frame of the handlers
+// that programs mount.
 package part
 
 import (

@@ -30,7 +30,7 @@ func NewWriter(w io.Writer) *Writer {
 }
 
 // Write writes one row. It is buffered until Flush.
-func (w *Writer) Write(e *record.Event) error { return w.encoder.Encode(newRow(e)) }
+func (w *Writer) Write(e *record.Event) error { return w.encoder.Encode(Row(e)) }
 
 // Flush writes what is buffered.
 func (w *Writer) Flush() error { return w.out.Flush() }
@@ -60,14 +60,14 @@ type row struct {
 // rowTime is RFC 3339 with microseconds, all six.
 const rowTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// newRow returns e as it stands in the dataset: an empty text is NULL, and the place of
+// Row returns e for JSON as it stands in the dataset: an empty text is NULL, and the place of
 // the row in its run is in attributes.adk.
-func newRow(e *record.Event) row {
+func Row(e *record.Event) any {
 	attributes := e.Attributes
 	if e.RunID != "" && e.RunSeq > 0 {
 		attributes = withRun(attributes, e.RunID, e.RunSeq)
 	}
-	parts := Document(e.ContentParts)
+	parts := document(e.ContentParts)
 	if parts == nil {
 		parts = []any{}
 	}
@@ -76,14 +76,14 @@ func newRow(e *record.Event) row {
 		EventID:   orNull(e.EventID), EventType: orNull(e.EventType), Agent: orNull(e.Agent), SessionID: orNull(e.SessionID),
 		InvocationID: orNull(e.InvocationID), UserID: orNull(e.UserID),
 		TraceID: orNull(e.TraceID), SpanID: orNull(e.SpanID), ParentSpanID: orNull(e.ParentSpanID),
-		Content: Document(e.Content), ContentParts: parts, Attributes: Document(attributes), LatencyMS: Document(e.LatencyMS),
+		Content: document(e.Content), ContentParts: parts, Attributes: document(attributes), LatencyMS: document(e.LatencyMS),
 		Status: orNull(e.Status), ErrorMessage: orNull(e.ErrorMessage), IsTruncated: e.IsTruncated,
 	}
 }
 
-// Document returns a JSON text as it is, and one that is not valid as a string: rows that were
+// document returns a JSON text as it is, and one that is not valid as a string: rows that were
 // refused may hold such a text.
-func Document(text []byte) any {
+func document(text []byte) any {
 	switch {
 	case text == nil:
 		return nil

@@ -6,6 +6,8 @@ package verify
 import (
 	"fmt"
 	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/internal/text"
 )
 
 // Bytes that a statement may read. The dataset of a run holds less than 1 MiB of this month and,
@@ -59,7 +61,7 @@ type BoundError struct {
 
 // Error names the statement, both numbers and the reason of the bound.
 func (e *BoundError) Error() string {
-	return fmt.Sprintf("%s would read %s, and its bound is %s: %s", e.Statement, Size(e.Estimate), Size(e.Bound), e.Reason)
+	return fmt.Sprintf("%s would read %s, and its bound is %s: %s", e.Statement, text.Bytes(e.Estimate), text.Bytes(e.Bound), e.Reason)
 }
 
 func admit(statement string, estimate int64) error {
@@ -67,17 +69,4 @@ func admit(statement string, estimate int64) error {
 		return &BoundError{Statement: statement, Estimate: estimate, Bound: bound, Reason: reason}
 	}
 	return nil
-}
-
-// Size returns a number of bytes as people read it.
-func Size(n int64) string {
-	const unit = 1 << 10
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	f, units := float64(n)/unit, "KMGT"
-	for f >= unit && len(units) > 1 {
-		f, units = f/unit, units[1:]
-	}
-	return fmt.Sprintf("%.1f %ciB", f, units[0])
 }

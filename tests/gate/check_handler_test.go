@@ -28,7 +28,7 @@ func TestCheckHandler(t *testing.T) {
 	asked := h.Approvals("s")[0]
 	server := httptest.NewServer(h.CG.CheckHandler())
 	t.Cleanup(server.Close)
-	checker, err := answer.NewChecker(server.URL, nil, server.Client())
+	checker, err := answer.NewChecker(answer.Endpoint{URL: server.URL, Client: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func newAttack(t *testing.T) *attack {
 	signed := httptest.NewServer(identity.Signed(theKey, a.b.api))
 	t.Cleanup(signed.Close)
 	a.agent = signed.URL
-	to, err := answer.NewAgent(answer.AgentConfig{URL: a.agent, Client: &http.Client{Transport: a}})
+	to, err := answer.NewAgent(answer.Endpoint{URL: a.agent, Client: &http.Client{Transport: a}})
 	if err != nil {
 		t.Fatal(err)
 	}

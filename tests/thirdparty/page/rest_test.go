@@ -132,7 +132,7 @@ func TestApproveOnThePage(t *testing.T) {
 		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
 	}
 	b := newBank(t)
-	agent, err := answer.NewAgent(answer.AgentConfig{URL: b.url})
+	agent, err := answer.NewAgent(answer.Endpoint{URL: b.url})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/checkpoint"
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
@@ -62,11 +63,10 @@ otherwise, and with 7 if more people have to approve.`,
 		Example: `  contextgraph approve e43c5bd8 --agent http://localhost:8080/api
   contextgraph approve e43c5bd8 --override "the shop confirmed by phone"`,
 	}
-	a.decides(c, "approve", &f)
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	c.Flags().StringVar(&f.d.Override, "override", "", "why it shall run although a source is down")
 	f.addCheck(c)
-	return c
+	return a.decides(c, "approve", &f)
 }
 
 func (a *app) rejectCommand() *cobra.Command {
@@ -79,10 +79,9 @@ only if the record says that the request was rejected.`,
 		Example: `  contextgraph reject e43c5bd8 --reason "not this month"
   contextgraph reject e43c5bd8 --change "at most $30,000"`,
 	}
-	a.decides(c, "reject", &f)
 	c.Flags().StringVar(&f.d.Reason, "reason", "", "why, for the agent and for the record")
 	c.Flags().StringVar(&f.d.Change, "change", "", "what should be different, such as \"at most $30,000\"")
-	return c
+	return a.decides(c, "reject", &f)
 }
 
 func (a *app) resolveCommand() *cobra.Command {
@@ -108,20 +107,19 @@ call still runs there. It ends with 0 only if the record says that the request w
 			return nil
 		},
 	}
-	a.decides(c, "resolve", &f)
 	c.Flags().BoolVar(&happened, "happened", false, "the call took effect")
 	c.Flags().BoolVar(&didNot, "did-not", false, "the call did not take effect")
 	c.Flags().StringVar(&f.d.Reason, "because", "", "how you know, for the record")
-	return c
+	return a.decides(c, "resolve", &f)
 }
 
 // decides makes c a command that sends an answer.
-func (a *app) decides(c *cobra.Command, name string, f *decideFlags) {
+func (a *app) decides(c *cobra.Command, name string, f *decideFlags) *cobra.Command {
 	c.Use = name + " APPROVAL"
 	c.Args = argCount(1, 1, "the id of one approval")
-	c.RunE = func(c *cobra.Command, args []string) error { return a.decide(c.Context(), args[0], *f) }
 	c.Flags().StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api (default "+agentVariable+" of the environment)")
 	f.addHeaders(c)
+	return over(c, a.recorded, func(ctx context.Context, src opened, args []string) error { return a.decide(ctx, src, args[0], *f) })
 }
 
 func (f *agentFlags) addHeaders(c *cobra.Command) {
@@ -132,39 +130,39 @@ func (f *agentFlags) addCheck(c *cobra.Command) {
 	c.Flags().StringVar(&f.check, "agent-check", "", "where the program of the agent mounted Instance.CheckHandler: it checks instead")
 }
 
+// endpoint is a place at which the agent takes JSON with the headers of the flags.
+func (f *agentFlags) endpoint(url string) (answer.Endpoint, error) {
+	header := make(http.Header)
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(h, "\r\n") {
+			return answer.Endpoint{}, usageError{errors.New("--agent-header: write NAME:VALUE")} // the value may be a secret
+		}
+		header.Add(name, strings.TrimSpace(value))
+	}
+	return answer.Endpoint{URL: url, Header: header}, nil
+}
+
 // checker returns the way to have the agent check; nil without --agent-check.
 func (f *agentFlags) checker() (viewer.Checker, error) {
-	header, err := f.header()
+	at, err := f.endpoint(f.check)
 	if err != nil || f.check == "" {
 		return nil, err
 	}
-	c, err := answer.NewChecker(f.check, header, nil)
+	c, err := answer.NewChecker(at)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return c, nil
 }
 
-// header reads the headers for the agent.
-func (f *agentFlags) header() (http.Header, error) {
-	header := make(http.Header)
-	for _, h := range f.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(h, "\r\n") {
-			return nil, usageError{errors.New("--agent-header: write NAME:VALUE")} // the value may be a secret
-		}
-		header.Add(name, strings.TrimSpace(value))
-	}
-	return header, nil
-}
-
 // way returns the way to the agent, and what ends it: an error says that a turn was still under way there.
 func (f *agentFlags) way(ctx context.Context) (agent *answer.Agent, end func() error, err error) {
-	header, err := f.header()
+	at, err := f.endpoint(f.agent)
 	if err != nil {
 		return nil, nil, err
 	}
-	if agent, err = answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header}); err != nil {
+	if agent, err = answer.NewAgent(at); err != nil {
 		return nil, nil, usageError{err}
 	}
 	return agent, func() error {
@@ -175,7 +173,7 @@ func (f *agentFlags) way(ctx context.Context) (agent *answer.Agent, end func() e
 }
 
 // decide sends the answer to the request that id names, and prints what comes of it.
-func (a *app) decide(ctx context.Context, id string, f decideFlags) error {
+func (a *app) decide(ctx context.Context, src opened, id string, f decideFlags) error {
 	if f.agent = cmp.Or(f.agent, os.Getenv(agentVariable)); f.agent == "" {
 		return usageError{errors.New("name the agent with --agent, or with " + agentVariable + " in the environment: who asked takes the answer")}
 	}
@@ -184,65 +182,48 @@ func (a *app) decide(ctx context.Context, id string, f decideFlags) error {
 		return err
 	}
 	defer func() { _ = end() }() // a turn that goes on there is no fault
-	cfg, err := a.fileConfig()
-	if err != nil {
-		return err
-	}
-	src, err := a.recorded(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer src.close()
 	p, err := a.findApproval(ctx, src, id, record.Session{}, false)
 	if err != nil {
 		return err
 	}
 	f.d.Session, f.d.ApprovalID, f.d.ConfirmationID = p.Session, p.ID, p.ConfirmationID
-	if err := f.refused(ctx, src, &p, a.now()); err != nil {
+	if err := f.d.Check(); err != nil {
+		return usageError{err}
+	}
+	s, err := inspect.Look(ctx, src, p.Session, a.now())
+	if err != nil {
 		return err
 	}
+	if why := answer.Refusal(s, f.d); why != "" {
+		switch {
+		case p.Status == inspect.StatusDrift:
+			return exit{exitChanged, errors.New(why)}
+		case !p.Status.Open() || p.Status == inspect.StatusSafe:
+			return exit{exitOver, errors.New(why)}
+		}
+		return errors.New(why)
+	}
 	if f.d.Confirmed && !f.yes {
-		if err := a.sure(ctx, cfg, src, &p, f.agentFlags); err != nil {
+		if err := a.sure(ctx, src, s, &p, f.agentFlags); err != nil {
 			return err
 		}
 	}
 	return a.send(ctx, agent, src, p, f.d)
 }
 
-// refused returns why the request cannot be answered from here.
-func (f *decideFlags) refused(ctx context.Context, src opened, p *inspect.Approval, now time.Time) error {
-	if err := f.d.Check(); err != nil {
-		return usageError{err}
-	}
-	s, err := inspect.Look(ctx, src, p.Session, now)
-	if err != nil {
-		return err
-	}
-	why := answer.Refusal(s, f.d)
-	switch {
-	case why == "":
-		return nil
-	case p.Status == inspect.StatusDrift:
-		return exit{exitChanged, errors.New(why)}
-	case !p.Status.Open() || p.Status == inspect.StatusSafe:
-		return exit{exitOver, errors.New(why)}
-	}
-	return errors.New(why)
-}
-
 // sure shows what an approval would let run, with the world as it is now, and asks.
-func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspect.Approval, f agentFlags) error {
+func (a *app) sure(ctx context.Context, src opened, s *inspect.Session, p *inspect.Approval, f agentFlags) error {
 	agent, err := f.checker()
 	if err != nil {
 		return err
 	}
-	if !a.attended() {
-		return usageError{errors.New("nobody is at a terminal to be asked: look at it with \"contextgraph check\", then add --yes")}
+	if err := a.attended("look at it with \"contextgraph check\""); err != nil {
+		return err
 	}
 	t := a.newTable()
 	t.request(p, false)
 	t.line()
-	result, err := a.checkNow(ctx, cfg, src, p.Session, p.ID, agent)
+	result, err := a.checkNow(ctx, src, s, p.ID, agent)
 	if err != nil {
 		t.entities(p.Entities)
 		t.line(cell{"! the world could not be checked: ", red}, cell{text: err.Error()})
@@ -252,38 +233,35 @@ func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspec
 	if _, err := io.WriteString(a.stdout, t.String()); err != nil {
 		return err
 	}
-	switch yes, err := a.confirmed(ctx, "Approve?"); {
-	case err != nil:
-		return err
-	case !yes:
-		return errors.New("not approved: nothing was sent")
-	}
-	return nil
+	return a.confirm(ctx, "Approve?", "not approved: nothing was sent")
 }
 
-// attended reports whether somebody at a terminal can be asked.
-func (a *app) attended() bool {
+// attended returns the error that nobody at a terminal can be asked. first is what to do before --yes is added.
+func (a *app) attended(first string) error {
 	in := cmp.Or[io.Reader](a.stdin, os.Stdin)
-	if out, ok := in.(io.Writer); a.stdin == nil && !(ok && a.terminal(out)) {
-		return false
+	out, ok := in.(io.Writer)
+	if a.terminal(a.stdout) && (a.stdin != nil || ok && a.terminal(out)) {
+		return nil
 	}
-	return a.terminal(a.stdout)
+	return usageError{errors.New("nobody is at a terminal to be asked: " + first + ", then add --yes")}
 }
 
-// confirmed asks a question, to which everything but yes is no.
-func (a *app) confirmed(ctx context.Context, question string) (bool, error) {
+// confirm asks a question, to which everything but yes is no. A no is the error that is given.
+func (a *app) confirm(ctx context.Context, question, no string) error {
 	lines, done, err := a.openRows(ctx, stdinName)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer done()
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	said, err := bufio.NewReader(lines).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+		return err
 	}
-	said = strings.ToLower(strings.TrimSpace(said))
-	return said == "y" || said == "yes", nil
+	if said = strings.ToLower(strings.TrimSpace(said)); said != "y" && said != "yes" {
+		return errors.New(no)
+	}
+	return nil
 }
 
 // send sends a decision and prints what the record says of it.
@@ -367,4 +345,139 @@ func ended(p *inspect.Approval, d answer.Decision) (name string, code int) {
 		code = exitOver
 	}
 	return name, code
+}
+
+// checkpointsVariable is the --agent-checkpoints of who gives none.
+const checkpointsVariable = "CONTEXTGRAPH_CHECKPOINTS"
+
+// maxSession bounds what the handler of an agent answers, in bytes.
+const maxSession = 65 << 20
+
+// checkpointsHelp is the help that these commands share.
+const checkpointsHelp = `The handler of package checkpoint does it, which the program of the agent mounts behind its login. What
+a session leaves stays in its store and on record, and bears no evidence. What was done in the world
+stays done.`
+
+// checkpointExamples are the examples of help, by what the handler is asked.
+var checkpointExamples = map[string]string{
+	"list":   "checkpoints s-123 --app shop --user ann",
+	"create": `checkpoints name s-123 "before booking" --app shop --user ann`,
+	"delete": "checkpoints delete s-123 01a221b7dc23 --app shop --user ann",
+	"export": "checkpoints export s-123 01a221b7dc23 --app shop --user ann",
+	"import": "checkpoints import session.json --to s-124",
+	"rewind": "rewind s-123 01a221b7dc23 --app shop --user ann --dry-run",
+	"fork":   "fork s-123 01a221b7dc23 --app shop --user ann --to s-124",
+}
+
+// checkpointCommands returns the commands that take sessions back.
+func (a *app) checkpointCommands() []*cobra.Command {
+	list := a.checkpointCommand("checkpoints SESSION", "List the positions that a session can go back to", 1, "list")
+	list.AddCommand(
+		a.checkpointCommand("name SESSION NAME", "Give the present position a name", 2, "create"),
+		a.checkpointCommand("delete SESSION CHECKPOINT", "Remove the name of a position", 2, "delete"),
+		a.checkpointCommand("export SESSION CHECKPOINT", "Write the session up to a position to stdout, as JSON", 2, "export"),
+		a.checkpointCommand("import FILE", "Make a new session of an exported one", 1, "import"),
+	)
+	return []*cobra.Command{
+		list,
+		a.checkpointCommand("rewind SESSION CHECKPOINT", "Take a session back; what was done in the world stays done", 2, "rewind"),
+		a.checkpointCommand("fork SESSION CHECKPOINT", "Copy a session up to a position into a new one", 2, "fork"),
+	}
+}
+
+func (a *app) checkpointCommand(use, short string, args int, do string) *cobra.Command {
+	var f agentFlags
+	q := checkpoint.Question{Do: do}
+	c := &cobra.Command{
+		Use: use, Short: short, Args: argCount(args, args, strings.ToLower(use)),
+		Long:    short + ".\n\n" + checkpointsHelp,
+		Example: "  contextgraph " + checkpointExamples[do] + " --agent-checkpoints https://agent.example.com/checkpoints",
+	}
+	f.addHeaders(c)
+	flags := c.Flags()
+	flags.StringVar(&f.agent, "agent-checkpoints", "", "the handler of package checkpoint in the agent, as https://agent.example.com/checkpoints (default "+checkpointsVariable+" of the environment)")
+	flags.StringVar(&q.App, "app", "", "application of the session")
+	flags.StringVar(&q.User, "user", "", "user of the session")
+	switch do {
+	case "rewind":
+		flags.BoolVar(&q.DryRun, "dry-run", false, "say what it would do")
+		flags.StringArrayVar(&q.Keep, "keep", nil, "id of a call whose effect stands; may be repeated")
+	case "fork":
+		flags.StringVar(&q.NewSession, "to", "", "id of the new session (default one that is made)")
+	case "import":
+		flags.StringVar(&q.Session, "to", "", "id of the new session (default that in the file)")
+	}
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		switch {
+		case do == "import":
+			if q.File, err = os.ReadFile(args[0]); err != nil {
+				return err
+			}
+			if !json.Valid(q.File) {
+				return fmt.Errorf("%s is no JSON", args[0])
+			}
+		case q.App == "" || q.User == "":
+			return usageError{errors.New("say whose session it is with --app and --user; contextgraph sessions lists them")}
+		default:
+			q.Session = args[0]
+		}
+		if do == "create" {
+			q.Name = args[1]
+		} else if len(args) > 1 {
+			q.ID = args[1]
+		}
+		return a.askCheckpoints(c.Context(), f, q)
+	}
+	return c
+}
+
+// askCheckpoints asks the handler, and prints what it answers.
+func (a *app) askCheckpoints(ctx context.Context, f agentFlags, q checkpoint.Question) error {
+	at, err := f.endpoint(cmp.Or(f.agent, os.Getenv(checkpointsVariable)))
+	switch {
+	case err != nil:
+		return err
+	case at.URL == "":
+		return usageError{errors.New("say with --agent-checkpoints where the agent has the handler of package checkpoint")}
+	}
+	if at, err = at.Check("https://agent.example.com/checkpoints"); err != nil {
+		return usageError{err}
+	}
+	data, err := at.Post(ctx, q, maxSession, "could not be asked")
+	var r checkpoint.Reply
+	if refused, is := errors.AsType[*answer.Refused](err); is && json.Unmarshal(refused.Said, &r) == nil && r.Error != "" {
+		if refused.Code == http.StatusNotFound {
+			return exit{exitNotFound, errors.New(r.Error)}
+		}
+		return fmt.Errorf("the agent answers %s: %s", refused.Status, r.Error)
+	}
+	if err != nil {
+		return err
+	}
+	if q.Do == "export" || a.output != outputTable {
+		_, err = a.stdout.Write(data)
+		return err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("the answer of the agent cannot be read: %w", err)
+	}
+	for _, cp := range r.Checkpoints {
+		fmt.Fprintf(a.stdout, "%s  %s  %5d events  %s\n", printable(cp.ID), cp.Time.Format(time.DateTime), cp.Events, printable(cmp.Or(cp.Name, "before: "+cp.Message)))
+	}
+	if r.Result != nil {
+		fmt.Fprintf(a.stdout, "left %d events\n", r.Result.Events)
+		for _, e := range r.Result.Effects {
+			fmt.Fprintf(a.stdout, "stays done: %s (%s)\n", printable(e.Tool), printable(e.CallID))
+		}
+		for _, name := range r.Result.Shared {
+			fmt.Fprintf(a.stdout, "not restored: %s\n", printable(name))
+		}
+		for _, id := range r.Result.Withdrawn {
+			fmt.Fprintf(a.stdout, "withdrawn: request %s\n", printable(id))
+		}
+	}
+	if r.Session != nil {
+		fmt.Fprintf(a.stdout, "made session %s\n", printable(r.Session.ID))
+	}
+	return nil
 }
