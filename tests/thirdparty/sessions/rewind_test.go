@@ -58,9 +58,9 @@ func TestRandomRewinds(t *testing.T) {
 	})
 }
 
-// On PostgreSQL behind PgBouncer, too.
+// On PostgreSQL, too.
 func TestRandomRewindsOnPostgres(t *testing.T) {
-	dialector := postgres.New(postgres.Config{DSN: pgtest.Pooled(t, pgtest.Database(t)), PreferSimpleProtocol: true})
+	dialector := postgres.New(postgres.Config{DSN: pgtest.Database(t), PreferSimpleProtocol: true})
 	service, err := database.NewSessionService(dialector, &gorm.Config{Logger: logger.Discard})
 	if err == nil {
 		err = database.AutoMigrate(service)
