@@ -14,8 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/genai"
+
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/artifact"
 	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
@@ -203,6 +208,88 @@ func TestRunning(t *testing.T) {
 	ev.Author, ev.Content = "user", adktest.UserText("late")
 	if err := s.Harness.Sessions.AppendEvent(t.Context(), stale, ev); !errors.Is(err, checkpoint.ErrRunning) {
 		t.Errorf("an event of before: %v, want ErrRunning", err)
+	}
+}
+
+// An approval that another process carries out holds the session, whatever its state. In doubt, it does so until a person
+// has said how it ended.
+func TestApprovalUnderWay(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts []cgtest.Option
+		want string
+	}{
+		"permitted": {[]cgtest.Option{cgtest.Unasked}, "of buy is about to run"},
+		"executing": {nil, "of buy is executing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var try func()
+			s := newShop(t, tt.opts...)
+			before := func(ctx agent.Context, called tool.Tool, _ map[string]any) (map[string]any, error) {
+				if name == "permitted" && called.Name() == "buy" && ctx.ToolConfirmation() != nil {
+					try()
+				}
+				return nil, nil
+			}
+			s.serve(t, s.Harness.Sessions, func(c *runner.Config) {
+				c.Agent = cgtest.NewAgent(t, llmagent.Config{
+					Name: "root", Mode: llmagent.ModeChat, Model: s.Model, Tools: s.Tools, BeforeToolCallbacks: []llmagent.BeforeToolCallback{before},
+				})
+			})
+			if name == "executing" {
+				s.OnBuy = func() { try() }
+			}
+			other := checkpoint.New(cgtest.New(t, cgtest.Beside(s.Harness)).CG, checkpoint.Reads("search"))
+			other.Sessions(s.bare)
+			tried := false
+			try = func() {
+				tried = true
+				for _, opt := range [][]checkpoint.RewindOption{nil, {checkpoint.DryRun()}} {
+					_, err := other.Rewind(t.Context(), here, s.list()[1].ID, opt...)
+					if !errors.Is(err, checkpoint.ErrRunning) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), s.Approvals(cgtest.SessionID)[0].ID) {
+						t.Errorf("a rewind of another process: %v, want ErrRunning with what", err)
+					}
+				}
+			}
+			id, _ := s.Ask(cgtest.SessionID)
+			s.Answer(cgtest.SessionID, id, true)
+			if s.WantBought(1); !tried {
+				t.Fatal("nothing was tried")
+			}
+		})
+	}
+}
+
+// What changed behind the position and belongs to more than the session is named, each once, and stays.
+func TestArtifactsStay(t *testing.T) {
+	s := noting(t)
+	artifacts := artifact.InMemoryService()
+	s.Tools = append(s.Tools, cgtest.NewTool(t, "nowrite", func(ctx agent.Context, a struct {
+		Text string `json:"text"`
+	}) (map[string]any, error) {
+		_, err := ctx.Artifacts().Save(ctx, a.Text, genai.NewPartFromText("content"))
+		return map[string]any{"ok": true}, err
+	}))
+	s.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if name := req.Contents[len(req.Contents)-1].Parts[0].Text; name != "" {
+			return adktest.Call("nowrite", map[string]any{"text": name}), nil
+		}
+		return adktest.Text("Done."), nil
+	}
+	s.serve(t, s.Harness.Sessions, func(c *runner.Config) { c.ArtifactService = artifacts })
+	for _, name := range []string{"old.txt", "plan.txt", "old.txt", "plan.txt"} {
+		s.Say(name)
+	}
+	if result := s.rewind(s.list()[1].ID); strings.Join(result.Shared, " ") != "artifact:old.txt artifact:plan.txt" {
+		t.Errorf("shared: %q", result.Shared)
+	}
+	for _, name := range []string{"old.txt", "plan.txt"} {
+		got, err := artifacts.Versions(t.Context(), &artifact.VersionsRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID, FileName: name})
+		if err != nil || len(got.Versions) != 2 {
+			t.Errorf("%s: %+v, %v; want both versions", name, got, err)
+		}
+	}
+	if result := s.rewind(s.list()[0].ID); strings.Join(result.Shared, " ") != "artifact:plan.txt" {
+		t.Errorf("shared before: %q; what was left is named again", result.Shared)
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 
 // Fork copies a session up to a checkpoint into a new session of the same user, and returns that. newID is its id; with ""
 // the service makes one. Events keep their ids and times, and their record is copied, so that what they show is evidence
-// in the new session too. Open requests for approval are not copied: the agent has to ask anew. What an agent read that ran
-// as a tool is not copied either.
+// in the new session too, with that of agents that ran as tools. Open requests for approval are not copied: the agent has to
+// ask anew.
 func (c *Checkpoints) Fork(ctx context.Context, s record.Session, id, newID string) (record.Session, error) {
 	p, err := c.positions(ctx, s)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Checkpoints) Fork(ctx context.Context, s record.Session, id, newID stri
 		return record.Session{}, fmt.Errorf("checkpoint: %w", err)
 	}
 	return c.create(ctx, record.Session{App: s.App, User: s.User, ID: newID}, tale, forked, func(to record.Session) error {
-		return c.copyRows(ctx, rows, to, tale.Events)
+		return c.copyRows(ctx, s, rows, to, tale.Events)
 	})
 }
 
@@ -111,9 +111,9 @@ var errTaken = errors.New("take another id")
 
 var recordIDs = regexp.MustCompile(`[0-9a-f]{32}`)
 
-// copyRows copies the rows of the runs that the messages among the events began. The copies, and the events, name each
-// other by new ids.
-func (c *Checkpoints) copyRows(ctx context.Context, rows []record.Event, to record.Session, events []*session.Event) error {
+// copyRows copies the rows of the runs that the messages among the events began, and those of agents that ran as tools in
+// them. The copies, and the events, name each other by new ids.
+func (c *Checkpoints) copyRows(ctx context.Context, from record.Session, rows []record.Event, to record.Session, events []*session.Event) error {
 	ids := make(map[string]string)
 	for _, ev := range events {
 		if run, _ := stamp(ev)[keyRun].(string); run != "" {
@@ -121,20 +121,28 @@ func (c *Checkpoints) copyRows(ctx context.Context, rows []record.Event, to reco
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(e record.Event) bool { return ids[e.RunID] == "" })
+	rows, sessions, err := c.withNested(ctx, from, rows)
+	if err != nil {
+		return err
+	}
+	sessions[from.ID] = to.ID
 	for _, e := range rows {
 		ids[e.EventID] = fresh(e.EventID)
+		if e.RunID != "" && ids[e.RunID] == "" {
+			ids[e.RunID] = fresh("")
+		}
 	}
 	for _, e := range rows {
-		was, _ := json.Marshal(e.SessionID)
-		is, _ := json.Marshal(to.ID)
-		e.Attributes = bytes.ReplaceAll(e.Attributes, append([]byte(`"session_id":`), was...), append([]byte(`"session_id":`), is...))
+		for was, is := range sessions {
+			e.Attributes = bytes.ReplaceAll(e.Attributes, named(was), named(is))
+		}
 		e.Attributes = recordIDs.ReplaceAllFunc(e.Attributes, func(id []byte) []byte {
 			if other := ids[string(id)]; other != "" {
 				return []byte(other)
 			}
 			return id
 		})
-		e.SessionID, e.EventID, e.RunID, e.Seq = to.ID, ids[e.EventID], ids[e.RunID], 0
+		e.SessionID, e.EventID, e.RunID, e.Seq = sessions[e.SessionID], ids[e.EventID], ids[e.RunID], 0
 		if !c.host.Recorder.Copy(e) {
 			return errors.New("a row of the record could not be copied; the log and Stats say why")
 		}
@@ -150,6 +158,43 @@ func (c *Checkpoints) copyRows(ctx context.Context, rows []record.Event, to reco
 		}
 	}
 	return c.host.Store.Flush(ctx)
+}
+
+// withNested returns rows of a session, and before them those of the agents that ran as tools in them, with new ids for the
+// sessions of these.
+func (c *Checkpoints) withNested(ctx context.Context, of record.Session, rows []record.Event) ([]record.Event, map[string]string, error) {
+	sessions, spans := make(map[string]string), make(map[string]bool)
+	note := func(rows []record.Event) {
+		for _, e := range rows {
+			spans[e.SpanID] = true
+		}
+	}
+	note(rows)
+	for callers := []record.Session{of}; len(callers) > 0; callers = callers[1:] {
+		children, err := c.host.Store.Children(ctx, callers[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, child := range children {
+			if !spans[child.Span] || sessions[child.Session.ID] != "" {
+				continue
+			}
+			nested, err := store.Events(ctx, c.host.Store, child.Session)
+			if err != nil {
+				return nil, nil, err
+			}
+			note(nested)
+			sessions[child.Session.ID] = fresh("")
+			callers, rows = append(callers, child.Session), append(nested, rows...)
+		}
+	}
+	return rows, sessions, nil
+}
+
+// named returns what names a session in the attributes of a row.
+func named(session string) []byte {
+	id, _ := json.Marshal(session)
+	return append([]byte(`"session_id":`), id...)
 }
 
 // fresh returns a new id of a row, with the time of an old one, or a new id of a run.

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/checkpoint"
@@ -89,6 +93,64 @@ func TestForkMeetsDrift(t *testing.T) {
 		t.Errorf("the fork came to %v, want drift", got)
 	}
 	s.WantBought(0)
+}
+
+// What an agent read that ran as a tool is evidence in the fork, too, and only if the fork has the call.
+func TestForkOfAgentTools(t *testing.T) {
+	for name, tt := range map[string]struct {
+		place int // of the list, the newest first: buy, look, hello
+		price string
+		want  string
+	}{
+		"unchanged":           {0, "$40,000", "bought"},
+		"changed":             {0, "$52,000", safety.CodeDrift},
+		"before it was read":  {1, "$40,000", ""},
+		"before, and changed": {1, "$52,000", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, lookOrBuy, cgtest.NotChecked)
+			scout := cgtest.NewAgent(t, llmagent.Config{Name: "scout", Tools: s.Tools[:1], Model: adktest.CallsOnce(&genai.FunctionCall{
+				Name: "search", Args: map[string]any{"query": "routes"},
+			})})
+			s.Tools = append(s.Tools[1:], s.CG.AgentTool(scout, nil))
+			s.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+				if req.Contents[len(req.Contents)-1].Parts[0].Text == "look" {
+					return adktest.Call("scout", map[string]any{"request": "what is there?"}), nil
+				}
+				o := new(cgtest.Options)
+				lookOrBuy(o)
+				return o.Answer(req)
+			}
+			s.serve(t, s.Harness.Sessions)
+			s.Say("hello")
+			s.Say("look")
+			s.ask(cgtest.SessionID, "buy")
+			if _, err := s.cps.Fork(t.Context(), cgtest.Key(cgtest.SessionID), s.list()[tt.place].ID, "fork"); err != nil {
+				t.Fatal(err)
+			}
+			s.Shop.Set(tt.price, true)
+			got := s.Answer("fork", s.ask("fork", "buy"), true)
+			if reason, _ := got["reason"].(string); tt.want == "bought" && got["status"] != "bought" || tt.want != "bought" && (got["status"] == "bought" || tt.want != "" && reason != tt.want) {
+				t.Errorf("buy came to %v, want %q", got, tt.want)
+			}
+			of, err := s.Store().Children(t.Context(), here)
+			if err != nil || len(of) != 1 {
+				t.Fatalf("agents that ran as tools: %+v, %v", of, err)
+			}
+			for _, a := range s.Approvals("fork") {
+				for _, e := range a.Entities {
+					for _, seen := range e.Seen {
+						if seen.EventID == "" {
+							continue // the arguments of the call name it
+						}
+						if row, found, err := s.Store().Row(t.Context(), seen.EventID); err != nil || !found || row.Session() == here || row.Session() == of[0].Session {
+							t.Errorf("the fork rests on row %s of session %s: %v", seen.EventID, row.SessionID, err)
+						}
+					}
+				}
+			}
+		})
+	}
 }
 
 // An imported session goes on, and what it shows proves nothing until it is read again.

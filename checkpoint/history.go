@@ -55,6 +55,13 @@ type history struct {
 	visible []*session.Event
 	turns   []turn
 	turnOf  map[string]int // by run, or by invocation where the message came past the decorator
+	parted  parted         // that was asked for last
+}
+
+// parted are the visible events before and behind a place.
+type parted struct {
+	place      int
+	kept, gone []*session.Event
 }
 
 // turn is a turn among the visible events: the place of its message, and its run, "" if nobody recorded it.
@@ -158,6 +165,9 @@ func (h *history) split(place int) (kept, gone []*session.Event) {
 	if place >= len(h.visible) {
 		return h.visible, nil
 	}
+	if p := h.parted; p.place == place && p.gone != nil {
+		return p.kept, p.gone
+	}
 	stays, goes := make(map[string]bool), make(map[string]bool)
 	for _, t := range h.turns {
 		if id := h.visible[t.at].InvocationID; t.at < place {
@@ -166,17 +176,20 @@ func (h *history) split(place int) (kept, gone []*session.Event) {
 			goes[id] = true
 		}
 	}
+	kept = make([]*session.Event, 0, place)
+	id, stay, leave := "", false, false // of the turn before
 	for i, ev := range h.visible {
-		left := i >= place
-		if id := ev.InvocationID; stays[id] != goes[id] {
-			left = goes[id]
+		if i == 0 || ev.InvocationID != id {
+			id = ev.InvocationID
+			stay, leave = stays[id], goes[id]
 		}
-		if left {
+		if leave && !stay || leave == stay && i >= place {
 			gone = append(gone, ev)
 		} else {
 			kept = append(kept, ev)
 		}
 	}
+	h.parted = parted{place, kept, gone}
 	return kept, gone
 }
 
@@ -186,36 +199,45 @@ func (h *history) stateAt(place int) (map[string]any, error) {
 	if place == len(h.visible) && h.hidden == nil {
 		return own(maps.Collect(h.State().All())), nil
 	}
-	kept, _ := h.split(place)
-	carries := func(ev *session.Event) bool { _, has := base(ev); return has }
-	var first *session.Event
-	var since []*session.Event
-	switch i := slices.IndexFunc(kept, carries); {
-	case i >= 0:
-		first = kept[i]
-		for n, ev := range kept {
-			if n >= i || ev.InvocationID == first.InvocationID { // the turn may be of one moment
-				since = append(since, ev)
-			}
-		}
-	case place < len(h.visible):
-		first = h.visible[place]
-	default: // it went back to before that message
-		if i = slices.IndexFunc(h.all, carries); i < 0 {
-			return nil, ErrTooEarly
-		}
-		first = h.all[i]
-		since = slices.DeleteFunc(slices.Clone(h.all[i:]), func(ev *session.Event) bool { return h.hidden[ev.ID] })
+	first, since, err := h.stateFrom(place)
+	if err != nil {
+		return nil, err
 	}
-	state, has := base(first)
-	if !has {
-		return nil, ErrTooEarly
-	}
+	state, _ := base(first)
 	state = maps.Clone(state)
 	for _, ev := range since {
 		take(state, ev.Actions.StateDelta)
 	}
 	return state, nil
+}
+
+// stateFrom returns the message that carries the state which the one at a place goes back to, and the events that may have
+// changed it since.
+func (h *history) stateFrom(place int) (first *session.Event, since []*session.Event, err error) {
+	kept, _ := h.split(place)
+	carries := func(ev *session.Event) bool { _, has := base(ev); return has }
+	switch i := slices.IndexFunc(kept, carries); {
+	case i >= 0:
+		first = kept[i]
+		for _, ev := range kept[:i] {
+			if ev.InvocationID == first.InvocationID { // the turn may be of one moment
+				since = append(since, ev)
+			}
+		}
+		since = append(since, kept[i:]...)
+	case place < len(h.visible):
+		first = h.visible[place]
+	default: // it went back to before that message
+		if i = slices.IndexFunc(h.all, carries); i < 0 {
+			return nil, nil, ErrTooEarly
+		}
+		first = h.all[i]
+		since = slices.DeleteFunc(slices.Clone(h.all[i:]), func(ev *session.Event) bool { return h.hidden[ev.ID] })
+	}
+	if !carries(first) {
+		return nil, nil, ErrTooEarly
+	}
+	return first, since, nil
 }
 
 // own returns the part of a state that belongs to the session alone.

@@ -92,9 +92,6 @@ func (c *Checkpoints) Rewind(ctx context.Context, s record.Session, id string, o
 		return Result{}, err
 	}
 	at, err := p.find(id)
-	if err == nil {
-		_, err = p.stateAt(at.place)
-	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -108,6 +105,9 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 		return Result{}, nil
 	}
 	r, err := p.leaving(to.place)
+	if err == nil {
+		_, _, err = p.stateFrom(to.place)
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -158,14 +158,20 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 func (p *positions) leaving(place int) (*rewind, error) {
 	r, stay, goes := new(rewind), make(map[string]bool), make(map[string]bool)
 	kept, gone := p.split(place)
-	for _, ev := range kept {
-		stay[ev.ID] = true
-	}
+	odd := map[string]bool{"": true}
 	for _, ev := range gone {
-		if ev.ID == "" || stay[ev.ID] || strings.Contains(ev.ID, "\n") {
-			return nil, fmt.Errorf("%w: event %s has an id that does not tell it from others", ErrCorrupted, config.Quote(ev.ID))
-		}
+		odd[ev.ID] = odd[ev.ID] || strings.Contains(ev.ID, "\n")
 		r.hidden = append(r.hidden, ev.ID)
+	}
+	for _, ev := range kept {
+		if _, both := odd[ev.ID]; both {
+			odd[ev.ID] = true
+		}
+	}
+	for _, id := range r.hidden {
+		if odd[id] {
+			return nil, fmt.Errorf("%w: event %s has an id that does not tell it from others", ErrCorrupted, config.Quote(id))
+		}
 	}
 	for _, t := range p.turns {
 		switch {

@@ -37,13 +37,17 @@ func newShop(t *testing.T, opts ...cgtest.Option) *shop {
 }
 
 // serve makes the runner anew over another session service.
-func (s *shop) serve(t *testing.T, service session.Service) {
+func (s *shop) serve(t *testing.T, service session.Service, change ...func(*runner.Config)) {
 	t.Helper()
 	s.Harness.Sessions = service
-	r, err := runner.New(runner.Config{
+	c := runner.Config{
 		AppName: cgtest.App, Agent: cgtest.RootAgent(t, s.Model, s.Tools...), SessionService: service,
 		PluginConfig: s.CG.PluginConfig(), AutoCreateSession: true,
-	})
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	r, err := runner.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,37 @@ func (s *Session) rewindsOf(d record.Decision) string {
 	return strings.Join(run.rewinds, " ")
 }
 
+// present calls f with the fold of the branch that the session goes by now: that of the run which began last, whether
+// its rows are stored or still wait.
+func (ss *Sessions) present(ctx context.Context, s record.Session, f func(*fold) error) error {
+	var rewinds string
+	err := ss.use(ctx, branch{Session: s}, func(whole *fold) error {
+		if err := ss.catchUp(ctx, whole); err != nil {
+			return err
+		}
+		rewinds = whole.session.rewindsOf(record.Decision{})
+		waiting, _ := ss.rows.Waiting(s)
+		for i := range waiting {
+			if e := &waiting[i]; e.EventType == record.InvocationStarting || e.EventType == record.UserMessageReceived {
+				rewinds = strings.Join(attributesOf(e).ADK.Rewinds, " ")
+			}
+		}
+		if rewinds != "" {
+			return nil
+		}
+		return f(whole)
+	})
+	if err != nil || rewinds == "" {
+		return err
+	}
+	return ss.use(ctx, branch{s, rewinds}, func(b *fold) error {
+		if err := ss.catchUp(ctx, b); err != nil {
+			return err
+		}
+		return f(b)
+	})
+}
+
 // leaves reports whether a row is of a run that was left.
 func (s *Session) leaves(e *record.Event) bool {
 	_, left := slices.BinarySearch(s.left, e.RunID)

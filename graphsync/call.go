@@ -84,10 +84,10 @@ func (ss *Sessions) Sources(ctx context.Context, s record.Session, e entity.Cano
 }
 
 // otherTools returns the latest calls of the tools that showed an attribute of e, but for those in given, if they can
-// be repeated.
+// be repeated. A call that a rewind left is none of them, and hides none.
 func (ss *Sessions) otherTools(look lookAt, e entity.Canonical, given map[string]*Source) (out []Source, err error) {
 	other := make(map[string][]string) // attributes by event
-	err = ss.use(look.ctx, branch{Session: look.of}, func(f *fold) error {
+	err = ss.present(look.ctx, look.of, func(f *fold) error {
 		sel := selector{s: f.session, upTo: math.MaxInt64}
 		for name := range e.Attributes {
 			attribute := name
@@ -140,10 +140,7 @@ func (ss *Sessions) lookUp(ctx context.Context, s record.Session, key, attribute
 	if attribute == entity.Exists {
 		attribute = ""
 	}
-	err = ss.use(ctx, branch{Session: s}, func(f *fold) error {
-		if err := ss.catchUp(ctx, f); err != nil {
-			return err
-		}
+	err = ss.present(ctx, s, func(f *fold) error {
 		sel := selector{s: f.session, upTo: math.MaxInt64}
 		for seen := range sel.latest(f.session.said(key, attribute), true) {
 			if row, ok, err := ss.rows.Row(ctx, seen.EventID); err != nil {

