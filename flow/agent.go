@@ -199,25 +199,31 @@ func (e *engine) state(t *turn, lv *level, input any) (state *workflow.RunState,
 
 // pend has the scheduler run a node, with the answers to its questions.
 func (e *engine) pend(state *workflow.RunState, lv *level, name string, input any) *workflow.NodeState {
-	ns := &workflow.NodeState{Status: workflow.NodePending, ResumedInputs: make(map[string]any)}
-	ns.Input, ns.TriggeredBy, ns.Branch = e.inputOf(lv, name, input)
 	a := lv.nodes[name]
+	ns := &workflow.NodeState{Status: workflow.NodePending, ResumedInputs: resumed(e.nodes[name], a)}
+	ns.Input, ns.TriggeredBy, ns.Branch = e.inputOf(lv, name, input)
 	if a != nil && a.branch != "" {
 		ns.Branch = a.branch
 	}
-	if a != nil && len(a.asked) > 0 {
-		ns.ResumedInputs = a.answers()
-		if r := e.nodes[name].Config().RerunOnResume; r == nil || !*r {
-			// It hands its answers over: one as it is, several by question.
-			var handed any = a.answers()
-			if len(ns.ResumedInputs) == 1 {
-				handed = a.asked[0].value
-			}
-			ns.ResumedInputs[given] = handed
-		}
-	}
 	state.Nodes[name] = ns
 	return ns
+}
+
+// resumed returns what a node is told that runs again. Without a history that is nothing.
+func resumed(n workflow.Node, a *activation) map[string]any {
+	if a == nil || len(a.asked) == 0 {
+		return make(map[string]any)
+	}
+	inputs := a.answers()
+	if r := n.Config().RerunOnResume; r == nil || !*r {
+		// It hands its answers over: one as it is, several by question.
+		var handed any = a.answers()
+		if len(inputs) == 1 {
+			handed = a.asked[0].value
+		}
+		inputs[given] = handed
+	}
+	return inputs
 }
 
 // inputOf returns what a node was run with: the output of the node that ended last and leads to it.

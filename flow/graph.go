@@ -59,12 +59,21 @@ type NodeOption func(*nodeOptions)
 
 type nodeOptions struct {
 	into       string
+	reduce     Reducer
 	mapper     func(output any, s State) map[string]any
 	idempotent bool
 }
 
-// Into has the output stand under the key of the state, in the place of the node's name.
-func Into(key string) NodeOption { return func(o *nodeOptions) { o.into = key } }
+// Into has the output stand under the key of the state, in the place of the node's name. A reducer says what becomes of
+// the value that stands there; without one the output takes its place.
+func Into(key string, reduce ...Reducer) NodeOption {
+	return func(o *nodeOptions) {
+		o.into = key
+		for _, r := range reduce {
+			o.reduce = r
+		}
+	}
+}
 
 // Map has a function say what the output writes to the state, in the place of the node's name or [Into].
 func Map(f func(output any, s State) map[string]any) NodeOption {
@@ -198,11 +207,17 @@ func (g *Graph) engine() (*engine, error) {
 	}
 	e := &engine{name: g.name, graph: g, nodes: make(map[string]workflow.Node)}
 	var names, list []any
+	groups := make(map[string]any)
 	for _, n := range g.nodes {
 		n.end = slices.Contains(g.ends, n.name)
 		n.edges = nil
-		e.nodes[n.name] = n
 		names = append(names, n.name)
+		if x, ok := n.Node.(*group); ok && len(x.names) > 0 {
+			groups[n.name] = x.names
+		}
+		if !n.member {
+			e.nodes[n.name] = n
+		}
 	}
 	pairs := make(map[[2]string]bool)
 	for _, x := range g.edges {
@@ -219,7 +234,11 @@ func (g *Graph) engine() (*engine, error) {
 			e.edges = append(e.edges, workflow.Edge{From: from, To: e.nodes[x.to], Route: route})
 		}
 	}
-	e.describe = map[string]any{"name": g.name, "nodes": names, "edges": list}
+	describe := map[string]any{"name": g.name, "nodes": names, "edges": list}
+	if len(groups) > 0 {
+		describe["groups"] = groups
+	}
+	e.describe = describe
 	var err error
 	if e.workflow, err = workflow.New(g.name, e.edges); err != nil {
 		return nil, fmt.Errorf("%w %q: %w", ErrMistake, g.name, err)
@@ -241,6 +260,7 @@ func (g *Graph) check() (errs []error) {
 			wrong("End names the node %q, which there is not", end)
 		}
 	}
+	g.checkGroups(wrong)
 	starts := 0
 	fallback := make(map[string]string)
 	for _, e := range g.edges {
@@ -268,7 +288,7 @@ func (g *Graph) check() (errs []error) {
 		}
 	}
 	for _, n := range g.nodes {
-		if !slices.ContainsFunc(g.edges, func(e *edge) bool { return e.to == n.name }) {
+		if !n.member && !slices.ContainsFunc(g.edges, func(e *edge) bool { return e.to == n.name }) {
 			wrong("nothing leads to the node %q", n.name)
 		}
 	}

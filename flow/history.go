@@ -109,9 +109,11 @@ func (q *question) says() string {
 // An activation is what history says about a node: how it ended last, and what it did since.
 type activation struct {
 	// Of the last end. At is -1 before it; later ends have greater numbers.
-	at     int
-	output any
-	route  *session.Event // that carries routes
+	at      int
+	output  any
+	route   *session.Event // that carries routes
+	failed  string         // with what error
+	refused string         // why a call was
 	// Since the last end.
 	begun   bool
 	asked   []*question
@@ -212,7 +214,7 @@ func (a *activation) add(ev *session.Event, i int, own bool, all questions) {
 		return
 	}
 	out, _ := outputOf(ev)
-	*a = activation{at: i, output: out, route: a.routing, branch: a.branch}
+	*a = activation{at: i, output: out, route: a.routing, branch: a.branch, failed: noted(ev, keyFailed), refused: noted(ev, keyRefused)}
 }
 
 // isEnd says whether the event ends its node.

@@ -27,8 +27,9 @@ type node struct {
 	name  string
 	graph *Graph // nil in a workflow
 	nodeOptions
-	edges []*edge
-	end   bool
+	edges  []*edge
+	end    bool
+	member bool // of a group
 }
 
 // Name implements [workflow.Node]. In a graph the name is that of the graph.
@@ -62,7 +63,7 @@ func (n *node) Run(ctx agent.Context, input any) iter.Seq2[*session.Event, error
 			switch {
 			case over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
 			case err != nil:
-				if n.graph != nil && !errors.Is(err, workflow.ErrNodeInterrupted) {
+				if n.graph != nil && !waits(err) {
 					err = fmt.Errorf("flow: node %q: %w", n.name, err)
 				}
 				yield(nil, err)
@@ -100,13 +101,21 @@ func ends(ctx agent.Context, ev *session.Event) bool {
 
 // leave ends the node with an event. It returns false if nothing may follow.
 func (n *node) leave(ctx agent.Context, ev *session.Event, yield func(*session.Event, error) bool) bool {
+	if g, ok := n.Node.(*group); ok {
+		g.withdraw(ctx, ev)
+	}
 	var err error
-	if n.graph != nil {
+	why := noted(ev, keyRefused)
+	if n.member {
+		if err = n.validate(ev); err == nil && why != "" {
+			err = n.refusal(why)
+		}
+	} else if n.graph != nil {
 		err = n.step(ctx, ev)
-	} else if why := noted(ev, keyRefused); why != "" {
+	} else if why != "" {
 		ev.Output = nil // it has not ended: nothing behind it may run, also after Continue
 		delete(meta(ev), keyDone)
-		err = fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+		err = n.refusal(why)
 	} else if _, ok := outputOf(ev); !ok {
 		note(ev, keyDone, true)
 	}
@@ -119,6 +128,29 @@ func (n *node) leave(ctx agent.Context, ev *session.Event, yield func(*session.E
 	return err == nil
 }
 
+// refusal is the error of a node whose call was refused.
+func (n *node) refusal(why string) error {
+	return fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+}
+
+// validate has the event carry the output of the node as it has to be.
+func (n *node) validate(ev *session.Event) error {
+	out, _ := outputOf(ev)
+	out, err := n.Node.ValidateOutput(out)
+	if err != nil {
+		return fmt.Errorf("flow: the output of the node %q: %w", n.name, err)
+	}
+	if ev.Output = out; out == nil {
+		note(ev, keyDone, true)
+	}
+	return nil
+}
+
+// waits says whether an error is that of a node that waits for an answer.
+func waits(err error) bool {
+	return errors.Is(err, workflow.ErrNodeInterrupted) || errors.Is(err, workflow.ErrNodeWaitingForOutput)
+}
+
 // takesEach says whether a node goes on with each answer, and does not wait for those to its other questions.
 func takesEach(n workflow.Node) bool {
 	w, ok := n.(*node)
@@ -126,7 +158,7 @@ func takesEach(n workflow.Node) bool {
 		return false
 	}
 	switch w.Node.(type) {
-	case *agentNode, *nested:
+	case *agentNode, *nested, *group:
 		return true
 	}
 	return false

@@ -19,19 +19,14 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 	if p == nil {
 		return fmt.Errorf("flow: the node %q of a graph runs outside of it", n.name)
 	}
-	out, _ := outputOf(ev)
-	out, err := n.Node.ValidateOutput(out)
-	if err != nil {
-		return fmt.Errorf("flow: the output of the node %q: %w", n.name, err)
-	}
-	if ev.Output = out; out == nil {
-		note(ev, keyDone, true)
+	if err := n.validate(ev); err != nil {
+		return err
 	}
 	if ev.Actions.StateDelta == nil {
 		ev.Actions.StateDelta = make(map[string]any)
 	}
 	s := State{ctx: ctx, place: p, over: ev.Actions.StateDelta}
-	if err := n.write(s, out); err != nil {
+	if err := n.write(s, ev.Output); err != nil {
 		return err
 	}
 	p.path = append(p.path, n.name)
@@ -78,6 +73,11 @@ func (n *node) write(s State, out any) (err error) {
 			return nil
 		}
 	}
+	if n.reduce != nil {
+		defer recovered(&err, "the reducer of the node "+n.name)
+		before, _ := s.Get(n.key())
+		out = n.reduce(before, out)
+	}
 	s.over[n.key()] = out
 	return nil
 }
@@ -114,7 +114,7 @@ func (n *node) choose(s State, why string) (*edge, error) {
 	}
 	switch {
 	case why != "":
-		return nil, fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+		return nil, n.refusal(why)
 	case n.end || len(n.edges) == 0:
 		return nil, nil
 	}

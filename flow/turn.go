@@ -83,6 +83,11 @@ func (e *engine) readPast(events []*session.Event) *past {
 		if m[keyEnd] != nil {
 			p.cancelled[run] = true
 		}
+		for _, id := range texts(m[keyWithdrawn]) {
+			if q := p.questions[id]; q != nil {
+				q.answered = true
+			}
+		}
 		if pathOf(ev) == e.path() {
 			continue // the flow itself, of which a run may be any
 		}
@@ -219,6 +224,10 @@ func textInput(ctx agent.InvocationContext, events []*session.Event) any {
 
 // stamp makes an event of a node one of the run.
 func (t *turn) stamp(ev *session.Event, flow string) *session.Event {
+	if ids, ok := meta(ev)[keyAsks].([]string); ok {
+		ev.LongRunningToolIDs = ids
+		delete(meta(ev), keyAsks)
+	}
 	if ev.Partial {
 		return ev
 	}
