@@ -136,6 +136,12 @@ const (
 	continued = "flow.continued"
 	// given is the output of a node that is not run.
 	given = "flow.given"
+	// woken tells a node that it has begun before.
+	woken = "flow.woken"
+	// paused is the answered question of a run that had paused at the node.
+	paused = "flow.paused"
+	// sent tells a node that a person sent the run to it.
+	sent = "flow.sent"
 )
 
 // run runs a level: from the start, or from where its nodes wait. The path of the context is that of the level.
@@ -148,7 +154,7 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 		answered = answered || ok
 	}
 	if !answered {
-		return e.workflow.RunNode(e.enter(ctx, &level{}, input), input)
+		return e.follow(ctx, t, input, e.workflow.RunNode(e.enter(ctx, &level{}, input), input))
 	}
 	return func(yield func(*session.Event, error) bool) {
 		lv := t.read(ctx.Path())
@@ -168,9 +174,40 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 		}
 		responses := maps.Clone(t.answers)
 		responses[continued] = true
-		for ev, err := range e.workflow.Resume(e.enter(ctx, lv, input), state, responses) {
+		for ev, err := range e.follow(ctx, t, input, e.workflow.Resume(e.enter(ctx, lv, input), state, responses)) {
 			if !yield(ev, err) {
 				return
+			}
+		}
+	}
+}
+
+// follow runs a level, and runs it on where a person sends it to another node.
+func (e *engine) follow(ctx agent.Context, t *turn, input any, run seq) seq {
+	if e.graph == nil {
+		return run
+	}
+	return func(yield func(*session.Event, error) bool) {
+		for jumps := true; jumps; {
+			jumps = false
+			for ev, err := range run {
+				if ev != nil {
+					_, own := child(pathOf(ev), ctx.Path())
+					jumps = own && meta(ev)[keyJump] != nil
+				}
+				if !yield(ev, err) || err != nil {
+					return
+				}
+			}
+			if jumps {
+				lv, state := t.read(ctx.Path()), workflow.NewRunState()
+				to := lv.steps[len(lv.steps)-1].to
+				if e.nodes[to] == nil {
+					yield(nil, fmt.Errorf("%w: %q no longer has the node %q", ErrChanged, e.name, to))
+					return
+				}
+				e.pend(state, lv, to, input).ResumedInputs[sent] = true
+				run = e.workflow.Resume(e.enter(ctx, lv, input), state, map[string]any{sent: true})
 			}
 		}
 	}
@@ -211,17 +248,32 @@ func (e *engine) pend(state *workflow.RunState, lv *level, name string, input an
 
 // resumed returns what a node is told that runs again. Without a history that is nothing.
 func resumed(n workflow.Node, a *activation) map[string]any {
-	if a == nil || len(a.asked) == 0 {
-		return make(map[string]any)
+	inputs := make(map[string]any)
+	if a == nil || !a.begun {
+		return inputs
 	}
-	inputs := a.answers()
-	if r := n.Config().RerunOnResume; r == nil || !*r {
-		// It hands its answers over: one as it is, several by question.
-		var handed any = a.answers()
-		if len(inputs) == 1 {
-			handed = a.asked[0].value
+	inputs[woken] = true
+	own := make(map[string]any)
+	var one any
+	for _, q := range a.asked {
+		if !q.answered {
+			continue
 		}
-		inputs[given] = handed
+		inputs[q.id] = q.value
+		if q.pause() != nil {
+			inputs[paused] = q
+		} else {
+			own[q.id], one = q.value, q.value
+		}
+	}
+	if q, ok := inputs[paused].(*question); ok && q.value.(decision).Action == "rerun" {
+		return map[string]any{q.id: q.value, paused: q} // earlier answers are void
+	}
+	if r := n.Config().RerunOnResume; len(own) > 0 && (r == nil || !*r) {
+		// It hands its answers over: one as it is, several by question.
+		if inputs[given] = one; len(own) > 1 {
+			inputs[given] = own
+		}
 	}
 	return inputs
 }
@@ -238,6 +290,10 @@ func (e *engine) inputOf(lv *level, name string, input any) (value any, from, br
 		return outputs, from, ""
 	}
 	value, from = input, workflow.Start.Name()
+	if n := len(lv.steps); e.graph != nil && n > 0 {
+		s := lv.steps[n-1]
+		return s.output, s.node, lv.nodes[s.node].branch
+	}
 	last := -1
 	for _, edge := range e.edges {
 		a := lv.nodes[edge.From.Name()]

@@ -109,6 +109,9 @@ func (t *turn) proceed(n workflow.Node, inputs map[string]any) error {
 
 // cutOff says whether something led to the node after it had ended last.
 func (e *engine) cutOff(lv *level, name string) bool {
+	if n := len(lv.steps); e.graph != nil && n > 0 {
+		return lv.steps[n-1].to == name
+	}
 	at, latest := -1, -1
 	if a := lv.nodes[name]; a != nil {
 		at = a.at

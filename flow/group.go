@@ -238,7 +238,7 @@ func (r *race) start(m *node, input any, inputs map[string]any) {
 	r.cancels = append(r.cancels, cancel)
 	r.running++
 	go func() {
-		it := item{member: m, path: path, branch: branch}
+		it, late := item{member: m, path: path, branch: branch}, false
 		defer func() {
 			if p := recover(); p != nil {
 				it.err = fmt.Errorf("flow: node %q panicked: %v", m.name, p)
@@ -255,14 +255,16 @@ func (r *race) start(m *node, input any, inputs map[string]any) {
 				it.err = err
 				return
 			}
+			if ev == nil {
+				continue
+			}
 			it.ev, it.taken = ev, make(chan bool, 1)
 			it.left = it.left || !ev.Partial && ends(ctx, ev)
 			if !r.emit(it) {
-				it.err = context.Canceled
-				return
+				late = true
 			}
 		}
-		if !it.left {
+		if late || !it.left {
 			it.err = ctx.Err()
 		}
 	}()
@@ -279,7 +281,8 @@ func (r *race) emit(it item) bool {
 		case <-r.over:
 		}
 	}
-	r.late.Add(1)
+	// Nobody is there for an error of the hook.
+	_ = it.member.graph.call(r.ctx, Moment{When: "late", Node: it.member.name, Late: r.late.Add(1)})
 	return false
 }
 
@@ -462,12 +465,36 @@ func (r *race) result(ev *session.Event) error {
 	return nil
 }
 
-// find returns the members.
-func (g *group) find(ctx agent.Context, lv *level) ([]*node, error) {
+// Dynamic returns a node of a graph that is found when it runs. After an answer the function has to return a node of the
+// same name, or the run ends with [ErrChanged].
+func Dynamic(choose func(State) workflow.Node) workflow.Node {
+	if choose == nil {
+		return broken("", errors.New("Dynamic has no function"))
+	}
+	return &group{BaseNode: workflow.NewBaseNode("", "", workflow.NodeConfig{RerunOnResume: new(true)}), choose: choose}
+}
+
+// find returns the members: those of Parallel, or the one that Dynamic finds.
+func (g *group) find(ctx agent.Context, lv *level) (members []*node, err error) {
 	if g.choose == nil {
 		return g.members, nil
 	}
-	return nil, nil
+	defer recovered(&err, "the function of Dynamic")
+	s := StateOf(ctx)
+	n := g.choose(s)
+	if n == nil {
+		return nil, errors.New("flow: the function of Dynamic returned no node")
+	}
+	if b, ok := n.(interface{ mistake() error }); ok {
+		return nil, b.mistake()
+	}
+	name := cmp.Or(n.Name(), "node")
+	for begun := range lv.nodes {
+		if begun != name {
+			return nil, fmt.Errorf("%w: Dynamic had begun with the node %q, and now returns %q", ErrChanged, begun, name)
+		}
+	}
+	return []*node{{Node: guarded(n), name: name, graph: s.place.graph, member: true}}, nil
 }
 
 // withdraw has the event that ends the group say which questions nobody has to answer any more.

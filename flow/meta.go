@@ -32,6 +32,10 @@ const (
 	keyEnd     = "end"     // how the run was ended from outside
 	keyAgain   = "again"   // the node begins anew: what it did before is void
 	keyFailed  = "failed"  // with what error the node failed, and the run goes on
+	keyDraw    = "draw"    // the draw among edges with a weight
+	keyDecided = "decided" // the question of a paused run whose answer this event carries out
+	keyAction  = "action"  // that answer
+	keyJump    = "jump"    // the node has not ended: a person sent the run to another one
 	keyAsks    = "asks"    // the questions of a member of a group; never stored
 	// keyWithdrawn: the questions of members that the group did not wait for. Contextgraph reads it.
 	keyWithdrawn = "withdrawn"
