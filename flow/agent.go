@@ -290,9 +290,13 @@ func (e *engine) inputOf(lv *level, name string, input any) (value any, from, br
 		return outputs, from, ""
 	}
 	value, from = input, workflow.Start.Name()
-	if n := len(lv.steps); e.graph != nil && n > 0 {
-		s := lv.steps[n-1]
-		return s.output, s.node, lv.nodes[s.node].branch
+	for _, s := range lv.steps { // of a graph: where a person sends the run, the node has the input that it had
+		if s.to == name && !s.jump {
+			value, from, branch = s.output, s.node, lv.nodes[s.node].branch
+		}
+	}
+	if e.graph != nil {
+		return value, from, branch
 	}
 	last := -1
 	for _, edge := range e.edges {

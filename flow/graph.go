@@ -18,7 +18,7 @@ import (
 // Start is where a run begins: the source of the first edge.
 const Start = "START"
 
-// A Graph is nodes and edges with conditions. One node runs at a time. Build it by [Graph.Node], [Graph.Edge] and
+// A Graph is nodes and edges with conditions. One node runs at a time; [Graph.Parallel] is one that runs others. Build it by [Graph.Node], [Graph.Edge] and
 // [Graph.End]; [Graph.Agent] tells all mistakes.
 type Graph struct {
 	name     string

@@ -148,12 +148,12 @@ type race struct {
 
 // An item is an event of a member, or its end.
 type item struct {
-	member       *node
-	path, branch string
-	ev           *session.Event
-	taken        chan bool
-	err          error
-	left         bool // with an end event
+	member *node
+	ctx    agent.Context // of the member
+	ev     *session.Event
+	taken  chan bool
+	err    error
+	left   bool // with an end event
 }
 
 // Run implements [workflow.Node].
@@ -229,16 +229,11 @@ func (r *race) start(m *node, input any, inputs map[string]any) {
 		own.path = slices.Clone(p.path)
 		ctx = in(ctx, placeKey{}, &own)
 	}
-	cancel := context.CancelFunc(nil)
-	if d := m.Config().Timeout; d > 0 {
-		ctx, cancel = ctx.WithAgentTimeout(d)
-	} else {
-		ctx, cancel = ctx.WithAgentCancel()
-	}
+	ctx, cancel := ctx.WithAgentCancel()
 	r.cancels = append(r.cancels, cancel)
 	r.running++
 	go func() {
-		it, late := item{member: m, path: path, branch: branch}, false
+		it, late := item{member: m, ctx: ctx}, false
 		defer func() {
 			if p := recover(); p != nil {
 				it.err = fmt.Errorf("flow: node %q panicked: %v", m.name, p)
@@ -282,7 +277,7 @@ func (r *race) emit(it item) bool {
 		}
 	}
 	// Nobody is there for an error of the hook.
-	_ = it.member.graph.call(r.ctx, Moment{When: "late", Node: it.member.name, Late: r.late.Add(1)})
+	_ = it.member.graph.call(it.ctx, Moment{When: "late", Node: it.member.name, Late: r.late.Add(1)})
 	return false
 }
 
@@ -307,6 +302,8 @@ func (r *race) run() {
 		case it := <-r.ended:
 			r.running--
 			r.end(it)
+		case <-r.ctx.Done():
+			r.err = r.ctx.Err()
 		}
 	}
 	close(r.over)
@@ -332,10 +329,10 @@ func (r *race) take(it item) bool {
 		if ev.NodeInfo == nil {
 			ev.NodeInfo = &session.NodeInfo{}
 		}
-		ev.NodeInfo.Path = it.path
+		ev.NodeInfo.Path = it.ctx.Path()
 	}
 	if ev.Branch == "" {
-		ev.Branch = it.branch
+		ev.Branch = it.ctx.Branch()
 	}
 	if len(ev.LongRunningToolIDs) > 0 {
 		// ADK would have the group wait for the answer, though it may end without it.
@@ -349,7 +346,7 @@ func (r *race) take(it item) bool {
 		r.gone = true
 		return false
 	}
-	if !ev.Partial && pathOf(ev) == it.path && isEnd(ev) {
+	if !ev.Partial && pathOf(ev) == it.ctx.Path() && isEnd(ev) {
 		if r.refused = cmp.Or(r.refused, noted(ev, keyRefused)); noted(ev, keyRefused) == "" {
 			r.won++
 		}
@@ -391,7 +388,7 @@ func (r *race) end(it item) {
 		r.lose(it.err)
 		if r.err == nil && !it.left {
 			ev := session.NewEvent(r.ctx, r.ctx.InvocationID())
-			ev.Branch, ev.NodeInfo = it.branch, &session.NodeInfo{Path: it.path}
+			ev.Branch, ev.NodeInfo = it.ctx.Branch(), &session.NodeInfo{Path: it.ctx.Path()}
 			note(ev, keyDone, true)
 			note(ev, keyFailed, it.err.Error())
 			r.gone = !r.yield(ev, nil)

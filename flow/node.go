@@ -102,7 +102,7 @@ func (n *node) fail(ctx agent.Context, err error, yield func(*session.Event, err
 func (n *node) Config() workflow.NodeConfig {
 	c := n.Node.Config()
 	if n.graph != nil {
-		c.RetryConfig = nil
+		c.RetryConfig, c.Timeout = nil, 0
 	}
 	return c
 }
@@ -110,8 +110,10 @@ func (n *node) Config() workflow.NodeConfig {
 // once runs the node and returns the error with which it failed.
 func (n *node) once(ctx agent.Context, input any, yield func(*session.Event, error) bool) error {
 	unfit := cannotAsk(n.Node, n.name)
-	inner, stop := ctx, func() {}
-	if unfit != nil {
+	inner, stop := ctx, context.CancelFunc(func() {})
+	if d := n.Node.Config().Timeout; d > 0 && n.graph != nil {
+		inner, stop = ctx.WithAgentTimeout(d)
+	} else if unfit != nil {
 		inner, stop = ctx.WithAgentCancel()
 	}
 	defer stop()
@@ -119,6 +121,9 @@ func (n *node) once(ctx agent.Context, input any, yield func(*session.Event, err
 	for ev, err := range n.Node.Run(inner, input) {
 		switch {
 		case over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
+		case err != nil && ended:
+			yield(nil, err)
+			return nil
 		case err != nil:
 			return err
 		case unfit != nil && len(ev.LongRunningToolIDs) > 0:
@@ -141,6 +146,8 @@ func (n *node) once(ctx agent.Context, input any, yield func(*session.Event, err
 	switch {
 	case failed:
 		yield(nil, unfit)
+	case !asked && !ended && !over && inner.Err() != nil:
+		return inner.Err()
 	case !asked && !ended && !over:
 		n.finish(ctx, session.NewEvent(ctx, ctx.InvocationID()), yield)
 	}

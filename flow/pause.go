@@ -249,19 +249,13 @@ func (n *node) goOn(ctx agent.Context, q *question, yield func(*session.Event, e
 	return false
 }
 
-// jump has the event lead to a node, "" for the one that has ended last, with the input that it had.
+// jump has the event lead to a node, "" for the one that has ended last.
 func (n *node) jump(ctx agent.Context, ev *session.Event, to string) {
 	path := ctx.Path()
 	lv := turnOf(ctx).read(path[:strings.LastIndex(path, "/")])
 	for _, s := range lv.steps {
 		if to == "" && !s.jump {
 			to = s.node
-		}
-	}
-	ev.Output = StateOf(ctx).Input()
-	for _, s := range lv.steps {
-		if s.to == to {
-			ev.Output = s.output
 		}
 	}
 	note(ev, keyDone, true)
@@ -287,11 +281,17 @@ func (n *node) begin(ctx agent.Context, yield func(*session.Event, error) bool) 
 	return err == nil && !pause
 }
 
+// confirmed says whether the node is a group whose result a person has let pass.
+func (n *node) confirmed(ctx agent.Context) bool {
+	v, _ := ctx.ResumedInput(paused)
+	q, ok := v.(*question)
+	_, isGroup := n.Node.(*group)
+	return ok && isGroup && q.value.(decision).Action == "go_on" && q.pause()["when"] == after
+}
+
 // finish ends the node with an event, or pauses. It returns false if nothing may follow.
 func (n *node) finish(ctx agent.Context, ev *session.Event, yield func(*session.Event, error) bool) bool {
-	_, confirmed := ctx.ResumedInput(paused)
-	_, isGroup := n.Node.(*group)
-	if n.graph == nil || noted(ev, keyRefused) != "" || confirmed && isGroup {
+	if n.graph == nil || noted(ev, keyRefused) != "" || n.confirmed(ctx) {
 		return n.leave(ctx, ev, yield)
 	}
 	out, _ := outputOf(ev)

@@ -10,9 +10,9 @@ import (
 
 	"google.golang.org/genai"
 
-	"google.golang.org/adk/v2/session"
 	"github.com/adk-contextgraph/contextgraph/flow"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
+	"google.golang.org/adk/v2/session"
 )
 
 // reply answers the pause that is open.
