@@ -173,7 +173,7 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 			return // the others that are asked have to answer too
 		}
 		responses := maps.Clone(t.answers)
-		responses[continued] = true
+		responses[continued], responses[paused] = true, true
 		for ev, err := range e.follow(ctx, t, input, e.workflow.Resume(e.enter(ctx, lv, input), state, responses)) {
 			if !yield(ev, err) {
 				return
@@ -184,7 +184,7 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 
 // follow runs a level, and runs it on where a person sends it to another node.
 func (e *engine) follow(ctx agent.Context, t *turn, input any, run seq) seq {
-	if e.graph == nil {
+	if e.graph == nil || len(t.answers) == 0 && t.cont == nil {
 		return run
 	}
 	return func(yield func(*session.Event, error) bool) {
@@ -259,15 +259,15 @@ func resumed(n workflow.Node, a *activation) map[string]any {
 		if !q.answered {
 			continue
 		}
-		inputs[q.id] = q.value
-		if q.pause() != nil {
+		if q.own && q.pause() != nil {
 			inputs[paused] = q
-		} else {
-			own[q.id], one = q.value, q.value
+			continue
 		}
+		inputs[q.id] = q.value
+		own[q.id], one = q.value, q.value
 	}
 	if q, ok := inputs[paused].(*question); ok && q.value.(decision).Action == "rerun" {
-		return map[string]any{q.id: q.value, paused: q} // earlier answers are void
+		return map[string]any{paused: q} // earlier answers are void
 	}
 	if r := n.Config().RerunOnResume; len(own) > 0 && (r == nil || !*r) {
 		// It hands its answers over: one as it is, several by question.

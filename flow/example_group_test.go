@@ -20,9 +20,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/flow"
 )
 
-// play sends messages to a graph, each in a process of its own, and answers the question that is open with those that
+// show sends messages to a graph, each in a process of its own, and answers the question that is open with those that
 // follow the first one. It prints the outputs of the nodes.
-func play(build func() *flow.Graph, messages ...any) {
+func show(build func() *flow.Graph, messages ...any) {
 	service := session.InMemoryService()
 	open := ""
 	for i, m := range messages {
@@ -57,8 +57,8 @@ func play(build func() *flow.Graph, messages ...any) {
 	}
 }
 
-// says is a node with an output.
-func says(output string) workflow.Node {
+// outputs is a node with an output.
+func outputs(output string) workflow.Node {
 	return flow.FuncNode(func(agent.Context, any) (string, error) { return output, nil })
 }
 
@@ -76,7 +76,7 @@ func slow(output string, d time.Duration) workflow.Node {
 
 // A person looks at a draft before it is sent: has it written again, changes the state, and lets it pass.
 func ExampleAfter() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("mail", flow.After("draft"))
 		g.Node("draft", flow.FuncNode(func(ctx agent.Context, _ any) (string, error) {
 			return "a " + flow.Get[string](flow.StateOf(ctx), "tone") + " draft", nil
@@ -97,10 +97,10 @@ func ExampleAfter() {
 
 // The answers to a pause: skip a node, and go back to an earlier one.
 func ExampleBefore() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("trip", flow.Before("check", "book"))
 		for _, name := range []string{"plan", "check", "book"} {
-			g.Node(name, says(name+"ed"))
+			g.Node(name, outputs(name+"ed"))
 		}
 		g.Edge(flow.Start, "plan")
 		g.Edge("plan", "check")
@@ -124,7 +124,7 @@ func ExampleBefore() {
 
 // A hook decides whether a person is asked: here by a rule, elsewhere by a model.
 func ExampleHook() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("order", flow.Hook(func(_ agent.Context, m flow.Moment) error {
 			if m.When == "before" && m.Node == "pay" && flow.Get[int](m.State, "price") > 1000 {
 				return flow.Pause
@@ -132,7 +132,7 @@ func ExampleHook() {
 			return nil
 		}))
 		g.Node("price", flow.FuncNode(func(agent.Context, any) (int, error) { return 1200, nil }))
-		g.Node("pay", says("paid"))
+		g.Node("pay", outputs("paid"))
 		g.Edge(flow.Start, "price")
 		g.Edge("price", "pay")
 		return g
@@ -145,13 +145,13 @@ func ExampleHook() {
 
 // A hook watches the nodes of a run.
 func ExampleMoment() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("watched", flow.Hook(func(_ agent.Context, m flow.Moment) error {
 			fmt.Printf("%s %s %s, iteration %d\n", m.When, m.Node, m.To, m.Iteration())
 			return nil
 		}))
-		g.Node("a", says("one"))
-		g.Node("b", says("two"))
+		g.Node("a", outputs("one"))
+		g.Node("b", outputs("two"))
 		g.Edge(flow.Start, "a")
 		g.Edge("a", "b")
 		return g
@@ -168,10 +168,10 @@ func ExampleMoment() {
 
 // All members of a group are waited for.
 func ExampleWaitAll() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("research")
 		g.Node("prices", slow("40", 2*time.Millisecond), flow.Into("facts", flow.Append))
-		g.Node("stock", says("7"), flow.Into("facts", flow.Append))
+		g.Node("stock", outputs("7"), flow.Into("facts", flow.Append))
 		g.Node("report", flow.FuncNode(func(ctx agent.Context, _ any) (string, error) {
 			return fmt.Sprint(flow.Get[[]string](flow.StateOf(ctx), "facts")), nil
 		}))
@@ -187,9 +187,9 @@ func ExampleWaitAll() {
 
 // The first source that answers is enough. The others are cancelled.
 func ExampleWaitAny() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("fastest")
-		g.Node("near", says("near"))
+		g.Node("near", outputs("near"))
 		g.Node("far", slow("far", time.Hour))
 		g.Parallel("sources", flow.WaitAny(), "far", "near")
 		g.Edge(flow.Start, "sources")
@@ -201,9 +201,9 @@ func ExampleWaitAny() {
 
 // Two of three are enough, and one that fails is not counted.
 func ExampleWaitN() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("quorum")
-		g.Node("a", says("yes"))
+		g.Node("a", outputs("yes"))
 		g.Node("b", flow.FuncNode(func(agent.Context, any) (string, error) { return "", errors.New("no answer") }))
 		g.Node("c", slow("yes", time.Millisecond))
 		g.Node("d", slow("no", time.Hour))
@@ -217,9 +217,9 @@ func ExampleWaitN() {
 
 // A member of a group asks a person; the others have ended when the answer comes.
 func ExampleGraph_Parallel() {
-	play(func() *flow.Graph {
+	show(func() *flow.Graph {
 		g := flow.New("campaign")
-		g.Node("audience", says("sailors"))
+		g.Node("audience", outputs("sailors"))
 		g.Node("budget", workflow.NewEmittingFunctionNode("budget", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
 			return workflow.ResumeOrRequestInput(ctx, emit, session.RequestInput{InterruptID: "budget", Message: "How much?"})
 		}, workflow.NodeConfig{}))
@@ -244,7 +244,7 @@ func ExamplePriority() {
 		g := flow.New("tickets")
 		g.Node("triage", flow.FuncNode(func(agent.Context, any) (bool, error) { return urgent, nil }))
 		for _, n := range []string{"urgent", "east", "west", "nobody"} {
-			g.Node(n, says(n))
+			g.Node(n, outputs(n))
 		}
 		g.Edge(flow.Start, "triage")
 		g.Edge("triage", "nobody")

@@ -24,6 +24,7 @@ type question struct {
 	value         any  // the answer
 	withdrawn     bool // nobody has to answer any more
 	decided       bool // of a paused run: the answer is carried out
+	own           bool // of the node of the level, and not of one in it
 }
 
 // questions are those of a history, by id: the newest of each.
@@ -209,6 +210,7 @@ func (a *activation) add(ev *session.Event, i int, own bool, all questions) {
 		a.branch = ev.Branch
 	}
 	for _, q := range questionsOf(ev) {
+		q.own = own
 		a.asked = append(slices.DeleteFunc(a.asked, func(old *question) bool { return old.id == q.id }), q)
 		all[q.id] = q
 	}

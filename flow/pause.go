@@ -253,9 +253,11 @@ func (n *node) goOn(ctx agent.Context, q *question, yield func(*session.Event, e
 func (n *node) jump(ctx agent.Context, ev *session.Event, to string) {
 	path := ctx.Path()
 	lv := turnOf(ctx).read(path[:strings.LastIndex(path, "/")])
-	for _, s := range lv.steps {
-		if to == "" && !s.jump {
-			to = s.node
+	if to == "" {
+		for _, s := range lv.steps {
+			if !s.jump {
+				to = s.node
+			}
 		}
 	}
 	note(ev, keyDone, true)
