@@ -164,6 +164,14 @@ func (p plan) graph() *flow.Graph {
 	return g
 }
 
+// crashes has groups wait for all. A crash can leave a question open for which a group would not have waited, and its
+// answer may win.
+func (p plan) crashes() {
+	for i := range p.nodes {
+		p.nodes[i].asks = true
+	}
+}
+
 // group adds the group: it waits for all members, or for those that ask nobody.
 func (x planNode) group(g *flow.Graph) {
 	var names []string
@@ -262,9 +270,8 @@ func TestRandomGraphs(t *testing.T) {
 			continue // it has no way out, or a node without a way in
 		}
 		ran++
-		for i := range p.nodes {
-			// A crash can leave a question open that the group would not have waited for, and its answer may win.
-			p.nodes[i].asks = p.nodes[i].asks || ran%3 == 0
+		if ran%3 == 0 {
+			p.crashes()
 		}
 		var left atomic.Int64
 		left.Store(1 << 40)
