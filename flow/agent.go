@@ -186,12 +186,22 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 		}
 		responses := maps.Clone(t.answers)
 		responses[continued], responses[paused] = true, true
-		for ev, err := range e.follow(ctx, t, input, e.workflow.Resume(e.enter(ctx, lv, input), state, responses)) {
+		for ev, err := range e.follow(ctx, t, input, e.resumeAt(ctx, lv, state, input, responses)) {
 			if !yield(ev, err) {
 				return
 			}
 		}
 	}
+}
+
+// resumeAt runs a level from a state.
+func (e *engine) resumeAt(ctx agent.Context, lv *level, state *workflow.RunState, input any, responses map[string]any) seq {
+	if e.graph != nil {
+		for _, ns := range state.Nodes {
+			ns.Branch = ctx.Branch() // members of a group have their own, which history shows first
+		}
+	}
+	return e.workflow.Resume(e.enter(ctx, lv, input), state, responses)
 }
 
 // follow runs a level, and runs it on where a person sends it to another node.
@@ -219,7 +229,7 @@ func (e *engine) follow(ctx agent.Context, t *turn, input any, run seq) seq {
 					return
 				}
 				e.pend(state, lv, to, input).ResumedInputs[sent] = true
-				run = e.workflow.Resume(e.enter(ctx, lv, input), state, map[string]any{sent: true})
+				run = e.resumeAt(ctx, lv, state, input, map[string]any{sent: true})
 			}
 		}
 	}

@@ -4,6 +4,7 @@
 package flow_test
 
 import (
+	"flag"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/flow"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // grouped is a graph of a group and a node behind it that tells its input.
@@ -116,13 +116,11 @@ func TestGroupLosers(t *testing.T) {
 	}
 }
 
+var lateRounds = flag.Int("late-rounds", 30, "how often TestGroupLateLosers plays")
+
 // A loser that does not listen is left behind after five seconds, and what it does then is refused and counted.
 func TestGroupLateLosers(t *testing.T) {
-	rounds := 30
-	if testsize.Thorough() {
-		rounds = 1000
-	}
-	for seed := range rounds {
+	for seed := range *lateRounds {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			times := []time.Duration{0, time.Duration(r.IntN(6000)) * time.Millisecond, time.Duration(r.IntN(12000)) * time.Millisecond}

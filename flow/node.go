@@ -117,38 +117,38 @@ func (n *node) once(ctx agent.Context, input any, yield func(*session.Event, err
 		inner, stop = ctx.WithAgentCancel()
 	}
 	defer stop()
-	var asked, ended, over, failed bool
+	var is struct{ asked, ended, over, failed bool } // one variable: the loop moves each to the heap
 	for ev, err := range n.Node.Run(inner, input) {
 		switch {
-		case over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
-		case err != nil && ended:
+		case is.over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
+		case err != nil && is.ended:
 			yield(nil, err)
 			return nil
 		case err != nil:
 			return err
 		case unfit != nil && len(ev.LongRunningToolIDs) > 0:
-			over, failed = true, true
+			is.over, is.failed = true, true
 			stop()
 		case ev.Partial || !ends(ctx, ev):
-			asked = asked || len(ev.LongRunningToolIDs) > 0
+			is.asked = is.asked || len(ev.LongRunningToolIDs) > 0
 			if n.graph != nil && pathOf(ev) == "" {
 				ev.Routes = nil // the step has the route
 			}
-			over = !yield(ev, nil)
-		case asked:
+			is.over = !yield(ev, nil)
+		case is.asked:
 			ev.Output = nil // a node that asks has not ended
-			over = !yield(ev, nil)
+			is.over = !yield(ev, nil)
 		default:
-			ended = true
-			over = !n.finish(ctx, ev, yield)
+			is.ended = true
+			is.over = !n.finish(ctx, ev, yield)
 		}
 	}
 	switch {
-	case failed:
+	case is.failed:
 		yield(nil, unfit)
-	case !asked && !ended && !over && inner.Err() != nil:
+	case !is.asked && !is.ended && !is.over && inner.Err() != nil:
 		return inner.Err()
-	case !asked && !ended && !over:
+	case !is.asked && !is.ended && !is.over:
 		n.finish(ctx, session.NewEvent(ctx, ctx.InvocationID()), yield)
 	}
 	return nil
