@@ -72,6 +72,7 @@ type flowStep struct {
 			N                        int
 			To, Edge, Error, Refused string
 			Done                     bool
+			Withdrawn                []string // questions
 			End                      any
 		}
 	} `json:"custom_metadata"`
@@ -87,6 +88,7 @@ type flowGraph struct {
 type flowRun struct {
 	Flow
 	graph  bool              // with conditions; else the edges are ADK's
+	at     string            // of a graph, the node that the run has come to, "" behind an end
 	index  map[string]int    // of the nodes, by name
 	from   map[string][]int  // the edges that begin at a node
 	waits  map[string]string // the node of each open question
@@ -134,17 +136,19 @@ func newFlowRun(run string, g *flowGraph) *flowRun {
 		Flow:  Flow{Name: g.Name, Run: run, Edges: g.Edges, Path: []string{}},
 		graph: g.Nodes != nil, index: make(map[string]int), from: make(map[string][]int), waits: make(map[string]string), says: make(map[string]string), events: make(map[string]bool),
 	}
+	drawn := make(map[string]bool)
 	names := g.Nodes
 	for i, e := range g.Edges {
 		names = append(names, e.From, e.To)
+		drawn[e.From], drawn[e.To] = true, true
 		f.from[e.From] = append(f.from[e.From], i)
 		f.Edges[i].Taken = 0
 		if e.From == FlowStart {
-			f.Edges[i].Taken = 1
+			f.Edges[i].Taken, f.at = 1, e.To
 		}
 	}
-	for _, name := range names {
-		if name != FlowStart && f.node(name) == nil {
+	for _, name := range names { // members of a group have no edges
+		if name != FlowStart && drawn[name] && f.node(name) == nil {
 			f.index[name] = len(f.Nodes)
 			f.Nodes = append(f.Nodes, FlowNode{Name: name})
 		}
@@ -165,6 +169,9 @@ func (f *flowRun) add(r *row, s *flowStep) {
 	step := &s.Metadata.Flow
 	if step.End != nil {
 		f.State = FlowCancelled
+	}
+	for _, id := range step.Withdrawn {
+		delete(f.waits, id)
 	}
 	inside, ok := strings.CutPrefix(r.ADK.Node.Path, f.Name+"@1/")
 	first, _, deeper := strings.Cut(inside, "/")
@@ -188,6 +195,10 @@ func (f *flowRun) add(r *row, s *flowStep) {
 		return
 	}
 	f.events[r.ADK.SourceEventID] = true
+	f.at = step.To
+	if f.graph && step.N == 0 {
+		return // a person sent the run elsewhere
+	}
 	n.Visits++
 	f.Path = append(f.Path, name)
 	f.Error = step.Error
@@ -258,7 +269,11 @@ func (f *flowRun) finish() {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		slices.Sort(n.Waits)
-		n.At = f.Error == "" && f.State == "" && (led[n.Name] > n.Visits || len(n.Waits) > 0)
+		come := led[n.Name] > n.Visits
+		if f.graph {
+			come = n.Name == f.at
+		}
+		n.At = f.Error == "" && f.State == "" && (come || len(n.Waits) > 0)
 		open = open || n.At
 	}
 	switch {
@@ -274,14 +289,14 @@ func (f *flowRun) finish() {
 	}
 }
 
-// led returns how often the run has come to each node. A node of a workflow with several edges to it is a join, which
+// led returns how often a run of a workflow has come to each node. A node with several edges to it is a join, which
 // comes behind all of them.
 func (f *flowRun) led() map[string]int {
 	sum := make(map[string]int)
 	plain := make(map[string][]int) // how often the edges without a route were taken
 	for _, e := range f.Edges {
 		sum[e.To] += e.Taken
-		if e.Name == "" && !f.graph {
+		if e.Name == "" {
 			plain[e.To] = append(plain[e.To], e.Taken)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // flowText says in one line what the record has of the last run of a flow: the state, the nodes with how often they
@@ -172,5 +173,30 @@ func TestFlows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A group is one node, which has the questions of its members. One that is withdrawn is not waited for.
+func TestFlowOfAGroup(t *testing.T) {
+	step := func(path, id string, flow m) func(*record.Event) {
+		return attributes(m{"adk": m{"node": m{"path": path}, "interrupt_id": id, "source_event_id": id}, "custom_metadata": m{"flow": flow}})
+	}
+	s := newScript(t).start("r")
+	graph := m{"name": "g", "nodes": []string{"group", "ann", "bob"}, "edges": []m{{"from": "START", "to": "group"}}}
+	s.row(record.ToolPaused, "a", "", step("g@1/group@1/ann@1", "q1", m{"run": "1", "graph": graph}))
+	s.row(record.ToolPaused, "b", "", step("g@1/group@1/bob@1", "q2", m{"run": "1"}))
+	look := func() inspect.Flow {
+		got, err := inspect.New(inspect.Record{Session: session, Rows: s.rows}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Flows[0]
+	}
+	if f := look(); f.State != inspect.FlowWaits || len(f.Nodes) != 1 || len(f.Nodes[0].Waits) != 2 {
+		t.Errorf("before: %+v", f)
+	}
+	s.row(record.NodeOutput, "c", "", step("g@1/group@1", "e3", m{"run": "1", "n": 1, "withdrawn": []string{"q1", "q2"}}))
+	if f := look(); f.State != inspect.FlowEnded || f.Nodes[0].Visits != 1 || f.Nodes[0].Waits != nil {
+		t.Errorf("after: %+v", f)
 	}
 }
