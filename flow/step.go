@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"google.golang.org/adk/v2/agent"
@@ -41,7 +42,9 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 		limit *= 2
 	}
 	ev.Routes = nil
-	s.read = make(map[string]any)
+	if slices.ContainsFunc(n.edges, func(e *edge) bool { return e.when != nil }) {
+		s.read = make(map[string]any)
+	}
 	taken, err := n.choose(s, ev)
 	if len(s.read) > 0 {
 		note(ev, keyRead, s.read)
