@@ -148,6 +148,12 @@ const (
 	continued = "flow.continued"
 	// given is the output of a node that is not run.
 	given = "flow.given"
+	// woken tells a node that it has begun before.
+	woken = "flow.woken"
+	// paused is the answered question of a run that had paused at the node.
+	paused = "flow.paused"
+	// sent tells a node that a person sent the run to it.
+	sent = "flow.sent"
 )
 
 // run runs a level: from the start, or from where its nodes wait. The path of the context is that of the level.
@@ -160,7 +166,7 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 		answered = answered || ok
 	}
 	if !answered {
-		return e.workflow.RunNode(e.enter(ctx, &level{}, input), input)
+		return e.follow(ctx, t, input, e.workflow.RunNode(e.enter(ctx, &level{}, input), input))
 	}
 	return func(yield func(*session.Event, error) bool) {
 		lv := t.read(ctx.Path())
@@ -179,10 +185,51 @@ func (e *engine) run(ctx agent.Context, t *turn, input any) iter.Seq2[*session.E
 			return // the others that are asked have to answer too
 		}
 		responses := maps.Clone(t.answers)
-		responses[continued] = true
-		for ev, err := range e.workflow.Resume(e.enter(ctx, lv, input), state, responses) {
+		responses[continued], responses[paused] = true, true
+		for ev, err := range e.follow(ctx, t, input, e.resumeAt(ctx, lv, state, input, responses)) {
 			if !yield(ev, err) {
 				return
+			}
+		}
+	}
+}
+
+// resumeAt runs a level from a state.
+func (e *engine) resumeAt(ctx agent.Context, lv *level, state *workflow.RunState, input any, responses map[string]any) seq {
+	if e.graph != nil {
+		for _, ns := range state.Nodes {
+			ns.Branch = ctx.Branch() // members of a group have their own, which history shows first
+		}
+	}
+	return e.workflow.Resume(e.enter(ctx, lv, input), state, responses)
+}
+
+// follow runs a level, and runs it on where a person sends it to another node.
+func (e *engine) follow(ctx agent.Context, t *turn, input any, run seq) seq {
+	if e.graph == nil || len(t.answers) == 0 && t.cont == nil {
+		return run
+	}
+	return func(yield func(*session.Event, error) bool) {
+		for jumps := true; jumps; {
+			jumps = false
+			for ev, err := range run {
+				if ev != nil {
+					_, own := child(pathOf(ev), ctx.Path())
+					jumps = own && meta(ev)[keyJump] != nil
+				}
+				if !yield(ev, err) || err != nil {
+					return
+				}
+			}
+			if jumps {
+				lv, state := t.read(ctx.Path()), workflow.NewRunState()
+				to := lv.steps[len(lv.steps)-1].to
+				if e.nodes[to] == nil {
+					yield(nil, fmt.Errorf("%w: %q no longer has the node %q", ErrChanged, e.name, to))
+					return
+				}
+				e.pend(state, lv, to, input).ResumedInputs[sent] = true
+				run = e.resumeAt(ctx, lv, state, input, map[string]any{sent: true})
 			}
 		}
 	}
@@ -211,25 +258,46 @@ func (e *engine) state(t *turn, lv *level, input any) (state *workflow.RunState,
 
 // pend has the scheduler run a node, with the answers to its questions.
 func (e *engine) pend(state *workflow.RunState, lv *level, name string, input any) *workflow.NodeState {
-	ns := &workflow.NodeState{Status: workflow.NodePending, ResumedInputs: make(map[string]any)}
-	ns.Input, ns.TriggeredBy, ns.Branch = e.inputOf(lv, name, input)
 	a := lv.nodes[name]
+	ns := &workflow.NodeState{Status: workflow.NodePending, ResumedInputs: resumed(e.nodes[name], a)}
+	ns.Input, ns.TriggeredBy, ns.Branch = e.inputOf(lv, name, input)
 	if a != nil && a.branch != "" {
 		ns.Branch = a.branch
 	}
-	if a != nil && len(a.asked) > 0 {
-		ns.ResumedInputs = a.answers()
-		if r := e.nodes[name].Config().RerunOnResume; r == nil || !*r {
-			// It hands its answers over: one as it is, several by question.
-			var handed any = a.answers()
-			if len(ns.ResumedInputs) == 1 {
-				handed = a.asked[0].value
-			}
-			ns.ResumedInputs[given] = handed
-		}
-	}
 	state.Nodes[name] = ns
 	return ns
+}
+
+// resumed returns what a node is told that runs again. Without a history that is nothing.
+func resumed(n workflow.Node, a *activation) map[string]any {
+	inputs := make(map[string]any)
+	if a == nil || !a.begun {
+		return inputs
+	}
+	inputs[woken] = true
+	own := make(map[string]any)
+	var one any
+	for _, q := range a.asked {
+		if !q.answered {
+			continue
+		}
+		if q.own && q.pause() != nil {
+			inputs[paused] = q
+			continue
+		}
+		inputs[q.id] = q.value
+		own[q.id], one = q.value, q.value
+	}
+	if q, ok := inputs[paused].(*question); ok && q.value.(decision).Action == "rerun" {
+		return map[string]any{paused: q} // earlier answers are void
+	}
+	if r := n.Config().RerunOnResume; len(own) > 0 && (r == nil || !*r) {
+		// It hands its answers over: one as it is, several by question.
+		if inputs[given] = one; len(own) > 1 {
+			inputs[given] = own
+		}
+	}
+	return inputs
 }
 
 // inputOf returns what a node was run with: the output of the node that ended last and leads to it.
@@ -244,6 +312,14 @@ func (e *engine) inputOf(lv *level, name string, input any) (value any, from, br
 		return outputs, from, ""
 	}
 	value, from = input, workflow.Start.Name()
+	for _, s := range lv.steps { // of a graph: where a person sends the run, the node has the input that it had
+		if s.to == name && !s.jump {
+			value, from, branch = s.output, s.node, lv.nodes[s.node].branch
+		}
+	}
+	if e.graph != nil {
+		return value, from, branch
+	}
 	last := -1
 	for _, edge := range e.edges {
 		a := lv.nodes[edge.From.Name()]

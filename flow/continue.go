@@ -82,20 +82,36 @@ func (e *engine) goOn(t *turn, lv *level, state *workflow.RunState, input any) (
 			continue
 		}
 		ns := e.pend(state, lv, name, input)
-		ns.ResumedInputs[continued] = true
-		if out, done := t.cont.done[name]; done {
-			ns.ResumedInputs[given] = out
-		}
-		if _, known := ns.ResumedInputs[given]; !known && !t.cont.again[name] && inDoubt(n) {
-			return false, fmt.Errorf("%w: %q began and did not end; say flow.Again(%q) or flow.Done(%q, output)", ErrInDoubt, name, name, name)
+		if err := t.proceed(n, ns.ResumedInputs); err != nil {
+			return false, err
 		}
 		ready = true
 	}
 	return ready, nil
 }
 
+// proceed completes what a node is told that was cut off. It is an error if the node may have taken effect.
+func (t *turn) proceed(n workflow.Node, inputs map[string]any) error {
+	name := n.Name()
+	inputs[continued] = true
+	again := false
+	if t.cont != nil {
+		again = t.cont.again[name]
+		if out, done := t.cont.done[name]; done {
+			inputs[given] = out
+		}
+	}
+	if _, known := inputs[given]; !known && !again && inDoubt(n) {
+		return fmt.Errorf("%w: %q began and did not end; say flow.Again(%q) or flow.Done(%q, output)", ErrInDoubt, name, name, name)
+	}
+	return nil
+}
+
 // cutOff says whether something led to the node after it had ended last.
 func (e *engine) cutOff(lv *level, name string) bool {
+	if n := len(lv.steps); e.graph != nil && n > 0 {
+		return lv.steps[n-1].to == name
+	}
 	at, latest := -1, -1
 	if a := lv.nodes[name]; a != nil {
 		at = a.at
@@ -132,6 +148,9 @@ func inDoubt(n workflow.Node) bool {
 	if !ok || w.idempotent {
 		return false
 	}
-	_, inside := w.Node.(*nested) // it looks at its own nodes
-	return !inside
+	switch w.Node.(type) {
+	case *nested, *group: // they look at their own nodes
+		return false
+	}
+	return true
 }

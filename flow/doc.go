@@ -19,7 +19,7 @@ import "errors"
 
 // The errors with which a run ends.
 var (
-	// ErrAnswered says that the answered question is answered already, or that its run is cancelled.
+	// ErrAnswered says that the answered question is answered already or withdrawn, or that its run is cancelled.
 	ErrAnswered = errors.New("flow: the question is answered already")
 	// ErrStockNode says that a node of ADK asked that cannot go on after the answer. It names the replacement.
 	ErrStockNode = errors.New("flow: this node cannot go on after an answer")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/workflow"
@@ -17,7 +18,7 @@ import (
 // Start is where a run begins: the source of the first edge.
 const Start = "START"
 
-// A Graph is nodes and edges with conditions. One node runs at a time. Build it by [Graph.Node], [Graph.Edge] and
+// A Graph is nodes and edges with conditions. One node runs at a time; [Graph.Parallel] is one that runs others. Build it by [Graph.Node], [Graph.Edge] and
 // [Graph.End]; [Graph.Agent] tells all mistakes.
 type Graph struct {
 	name     string
@@ -25,6 +26,11 @@ type Graph struct {
 	nodes    []*node
 	edges    []*edge
 	ends     []string
+	before   []string // nodes before which a run pauses
+	after    []string
+	hook     func(agent.Context, Moment) error
+	mu       sync.Mutex
+	posted   map[sessionKey]bool // whose run pauses
 	mistakes []error
 }
 
@@ -59,12 +65,21 @@ type NodeOption func(*nodeOptions)
 
 type nodeOptions struct {
 	into       string
+	reduce     Reducer
 	mapper     func(output any, s State) map[string]any
 	idempotent bool
 }
 
-// Into has the output stand under the key of the state, in the place of the node's name.
-func Into(key string) NodeOption { return func(o *nodeOptions) { o.into = key } }
+// Into has the output stand under the key of the state, in the place of the node's name. A reducer says what becomes of
+// the value that stands there; without one the output takes its place.
+func Into(key string, reduce ...Reducer) NodeOption {
+	return func(o *nodeOptions) {
+		o.into = key
+		for _, r := range reduce {
+			o.reduce = r
+		}
+	}
+}
 
 // Map has a function say what the output writes to the state, in the place of the node's name or [Into].
 func Map(f func(output any, s State) map[string]any) NodeOption {
@@ -130,7 +145,11 @@ type edge struct {
 	when     func(State) bool
 	refused  bool
 	why      string // of the refusal; "" for any
+	failure  bool
 	atCap    bool
+	priority int
+	weight   float64
+	given    int      // how many conditions
 	routes   []string // to the node, made once for all events
 	boxed    [2]any   // to and name, the same
 }
@@ -146,37 +165,63 @@ type EdgeOption func(*edge)
 // When has the edge hold if the function says so. The name stands in the record. The function only reads; that it
 // panics is an error with its name.
 func When(name string, holds func(State) bool) EdgeOption {
-	return func(e *edge) { e.name, e.when = cmp.Or(name, noName), holds }
+	return func(e *edge) { e.name, e.when, e.given = cmp.Or(name, noName), holds, e.given+1 }
 }
 
 const noName = "?"
 
 // Refused has the edge hold if a guarded call of the node was rejected or blocked. No other edge of the node holds
 // then. An edge back to the node that reads repairs the plan.
-func Refused(e *edge) { e.name, e.refused = "refused", true }
+func Refused(e *edge) { e.name, e.refused, e.given = "refused", true, e.given+1 }
 
 // RefusedFor is [Refused] for one reason: "rejected", or one that contextgraph gives, such as "drift".
 func RefusedFor(reason string) EdgeOption {
-	return func(e *edge) { e.name, e.refused, e.why = "refused for "+reason, true, reason }
+	return func(e *edge) { e.name, e.refused, e.why, e.given = "refused for "+reason, true, reason, e.given+1 }
 }
 
 // AtCap has the edge hold only if no iterations are left. The nodes behind it have as many again, once.
-func AtCap() EdgeOption { return func(e *edge) { e.name, e.atCap = "at cap", true } }
+func AtCap() EdgeOption {
+	return func(e *edge) { e.name, e.atCap, e.given = "at cap", true, e.given+1 }
+}
+
+// OnFailure has the edge hold if the node failed, after the last try of its RetryConfig. No other edge of the node holds
+// then. Its output is a map with the text of the error under "error".
+func OnFailure() EdgeOption {
+	return func(e *edge) { e.name, e.failure, e.given = "failure", true, e.given+1 }
+}
+
+// Priority has the edge looked at before those of the node that have a smaller one. Default: 0.
+func Priority(p int) EdgeOption { return func(e *edge) { e.priority = p } }
+
+// Weight has a draw decide: if the first edge that holds has a weight, among all that hold and have a weight and the
+// same priority. The draw and its seed, which follows from the run and the step, stand in the event.
+func Weight(w float64) EdgeOption {
+	return func(e *edge) {
+		if e.weight = w; !(w > 0) {
+			e.weight = -1
+		}
+	}
+}
 
 // Edge adds an edge. The edges of a node are looked at in the order of their declaration, and the first that holds is
-// taken. An edge without a condition is the fallback and comes last. The first edge of a graph is from [Start].
+// taken; [Priority] and [Weight] change that. An edge without a condition is the fallback and comes last. The first edge
+// of a graph is from [Start].
 func (g *Graph) Edge(from, to string, opts ...EdgeOption) {
 	e := &edge{from: from, to: to}
 	for _, opt := range opts {
 		opt(e)
 	}
 	switch {
-	case len(opts) > 1:
+	case e.weight < 0:
+		g.wrong("the weight of the edge %q → %q is not positive", from, to)
+	case e.given > 1:
 		g.wrong("the edge %q → %q has more than one condition; write one When", from, to)
 	case e.name == noName:
 		g.wrong("%s has no name", e)
-	case e.name != "" && !e.atCap && !e.refused && e.when == nil:
+	case e.name != "" && !e.atCap && !e.refused && !e.failure && e.when == nil:
 		g.wrong("%s has no function", e)
+	case e.weight > 0 && e.name == "":
+		e.name = fmt.Sprintf("weight %v", e.weight)
 	}
 	g.edges = append(g.edges, e)
 }
@@ -198,14 +243,20 @@ func (g *Graph) engine() (*engine, error) {
 	}
 	e := &engine{name: g.name, graph: g, nodes: make(map[string]workflow.Node)}
 	var names, list []any
+	groups := make(map[string]any)
 	for _, n := range g.nodes {
 		n.end = slices.Contains(g.ends, n.name)
 		n.edges = nil
-		e.nodes[n.name] = n
 		names = append(names, n.name)
+		if x, ok := n.Node.(*group); ok && len(x.names) > 0 {
+			groups[n.name] = x.names
+		}
+		if !n.member {
+			e.nodes[n.name] = n
+		}
 	}
 	pairs := make(map[[2]string]bool)
-	for _, x := range g.edges {
+	for _, x := range g.ordered() {
 		list = append(list, map[string]any{"from": x.from, "to": x.to, "name": x.name})
 		from, route := workflow.Start, workflow.Route(nil)
 		if x.from != Start {
@@ -219,12 +270,21 @@ func (g *Graph) engine() (*engine, error) {
 			e.edges = append(e.edges, workflow.Edge{From: from, To: e.nodes[x.to], Route: route})
 		}
 	}
-	e.describe = map[string]any{"name": g.name, "nodes": names, "edges": list}
+	describe := map[string]any{"name": g.name, "nodes": names, "edges": list}
+	if len(groups) > 0 {
+		describe["groups"] = groups
+	}
+	e.describe = describe
 	var err error
 	if e.workflow, err = workflow.New(g.name, e.edges); err != nil {
 		return nil, fmt.Errorf("%w %q: %w", ErrMistake, g.name, err)
 	}
 	return e, nil
+}
+
+// ordered returns the edges in the order in which they are looked at.
+func (g *Graph) ordered() []*edge {
+	return slices.SortedStableFunc(slices.Values(g.edges), func(a, b *edge) int { return cmp.Compare(b.priority, a.priority) })
 }
 
 // check returns the mistakes that show when the graph is whole.
@@ -241,9 +301,15 @@ func (g *Graph) check() (errs []error) {
 			wrong("End names the node %q, which there is not", end)
 		}
 	}
+	for _, name := range slices.Concat(g.before, g.after) {
+		if g.node(name) == nil {
+			wrong("a pause names the node %q, which there is not", name)
+		}
+	}
+	g.checkGroups(wrong)
 	starts := 0
 	fallback := make(map[string]string)
-	for _, e := range g.edges {
+	for _, e := range g.ordered() {
 		switch {
 		case e.from == Start && e.name != "":
 			wrong("the edge from %s has a condition; begin at one node and branch behind it", Start)
@@ -260,7 +326,7 @@ func (g *Graph) check() (errs []error) {
 			starts++
 			continue
 		}
-		if to, behind := fallback[e.from]; behind && !e.atCap && !e.refused {
+		if to, behind := fallback[e.from]; behind && !e.atCap && !e.refused && !e.failure {
 			wrong("the edge %q → %q stands behind the fallback to %q and is never taken", e.from, e.to, to)
 		}
 		if e.name == "" {
@@ -268,7 +334,7 @@ func (g *Graph) check() (errs []error) {
 		}
 	}
 	for _, n := range g.nodes {
-		if !slices.ContainsFunc(g.edges, func(e *edge) bool { return e.to == n.name }) {
+		if !n.member && !slices.ContainsFunc(g.edges, func(e *edge) bool { return e.to == n.name }) {
 			wrong("nothing leads to the node %q", n.name)
 		}
 	}

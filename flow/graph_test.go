@@ -22,7 +22,7 @@ func pass(agent.Context, any) (string, error) { return "ok", nil }
 
 // graphWorld is a world whose root is a graph.
 func graphWorld(t testing.TB, service session.Service, build func(w *world, g *flow.Graph), opts ...flow.Option) *world {
-	return &world{t: t, service: service, root: func(w *world) agent.Agent {
+	return &world{t: t, service: service, plain: service, root: func(w *world) agent.Agent {
 		g := flow.New("g", opts...)
 		build(w, g)
 		a, err := g.Agent()
@@ -47,6 +47,13 @@ func (w *world) state(key string) any {
 		return nil
 	}
 	return v
+}
+
+// group adds a group behind b.
+func group(g *flow.Graph, j flow.Join, members ...string) {
+	g.Node("m", flow.FuncNode(pass))
+	g.Parallel("p", j, members...)
+	g.Edge("b", "p")
 }
 
 func TestMistakes(t *testing.T) {
@@ -78,6 +85,18 @@ func TestMistakes(t *testing.T) {
 		{`the condition "?" of the edge "a" → "b" has no name`, func(g *flow.Graph) { g.Edge("a", "b", flow.When("", always)) }},
 		{`the condition "x" of the edge "a" → "b" has no function`, func(g *flow.Graph) { g.Edge("a", "b", flow.When("x", nil)) }},
 		{`the edge "a" → "b" has more than one condition`, func(g *flow.Graph) { g.Edge("a", "b", flow.When("x", always), flow.AtCap()) }},
+		{`the weight of the edge "a" → "b" is not positive`, func(g *flow.Graph) { g.Edge("a", "b", flow.Weight(0)) }},
+		{`the node "n": Dynamic has no function`, func(g *flow.Graph) { g.Node("n", flow.Dynamic(nil)) }},
+		{`the group "p" has the member "x", which there is not`, func(g *flow.Graph) { group(g, flow.WaitAll(), "m", "x") }},
+		{`the node "m" is a member of "p" and of "p"`, func(g *flow.Graph) { group(g, flow.WaitAll(), "m", "m") }},
+		{`the member "m" of the group "p" has edges of its own`, func(g *flow.Graph) { group(g, flow.WaitAll(), "m"); g.Edge("m", "b") }},
+		{`the member "d" of the group "p" is a group or dynamic`, func(g *flow.Graph) {
+			g.Node("d", flow.Dynamic(func(flow.State) workflow.Node { return nil }))
+			group(g, flow.WaitAll(), "m", "d")
+		}},
+		{`the group "p" has no members`, func(g *flow.Graph) { group(g, flow.WaitAll()) }},
+		{`the group "p" waits for a number of members that it does not have`, func(g *flow.Graph) { group(g, flow.WaitN(2), "m") }},
+		{`the group "p" waits for a number of members that it does not have`, func(g *flow.Graph) { group(g, flow.WaitN(0), "m") }},
 		{`nothing leads to the node "c"`, func(g *flow.Graph) { g.Node("c", flow.FuncNode(pass)) }},
 		{`nodes not reachable from start node: "c, d"`, func(g *flow.Graph) {
 			g.Node("c", flow.FuncNode(pass))
@@ -104,6 +123,7 @@ func TestMistakes(t *testing.T) {
 		`the graph name "" is empty`:                          flow.New(""),
 		"MaxIterations is 0; a run needs at least one":        flow.New("g", flow.MaxIterations(0)),
 		`the graph name "user" is empty, user, or has one of`: flow.New("user"),
+		`a pause names the node "x", which there is not`:      flow.New("g", flow.After("x")),
 	} {
 		if _, err := g.Agent(); !errors.Is(err, flow.ErrMistake) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want ErrMistake with %q", err, want)

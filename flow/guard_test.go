@@ -330,3 +330,94 @@ func TestGuardedInput(t *testing.T) {
 		})
 	}
 }
+
+// A group asks for a purchase beside another question. Whichever is answered first decides; the other one is withdrawn.
+func TestGuardedGroup(t *testing.T) {
+	build := func(j flow.Join, edges func(*flow.Graph)) func(g *guarded) agent.Agent {
+		return func(g *guarded) agent.Agent {
+			read, buy := g.agents()
+			f := flow.New("shopping")
+			f.Node("read", read)
+			f.Node("buy", buy)
+			f.Node("ask", workflow.NewEmittingFunctionNode("ask", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
+				return workflow.ResumeOrRequestInput(ctx, emit, session.RequestInput{InterruptID: "no", Message: "Or not?"})
+			}, workflow.NodeConfig{}))
+			f.Node("after", flow.FuncNode(func(agent.Context, any) (string, error) { g.after = append(g.after, "after"); return "ok", nil }))
+			f.Parallel("either", j, "buy", "ask")
+			f.Edge(flow.Start, "read")
+			f.Edge("read", "either")
+			f.Edge("either", "after")
+			if edges != nil {
+				edges(f)
+			}
+			a, err := f.Agent()
+			if err != nil {
+				g.T.Fatal(err)
+			}
+			return a
+		}
+	}
+	other := answer(pair("no", "no"))
+	t.Run("withdrawn", func(t *testing.T) {
+		g := newGuarded(t, build(flow.WaitAny(), nil))
+		events := g.ask(t)
+		g.Serve(g.build(g))
+		if _, err := adktest.TryRun(t.Context(), g.Runner, cgtest.User, cgtest.SessionID, other); err != nil {
+			t.Fatal(err)
+		}
+		g.WantStates(safety.StateSuperseded)
+		if _, err := g.reply(t, events, true); err == nil {
+			t.Error("a withdrawn request was answered")
+		}
+		g.WantBought(0)
+		g.WantStates(safety.StateSuperseded)
+		if len(g.after) != 1 {
+			t.Errorf("the node behind the group ran %d times, want once", len(g.after))
+		}
+	})
+	t.Run("bought", func(t *testing.T) {
+		g := newGuarded(t, build(flow.WaitAny(), nil))
+		if _, err := g.reply(t, g.ask(t), true); err != nil {
+			t.Fatal(err)
+		}
+		g.WantBought(1)
+		g.WantStates(safety.StateExecuted)
+		if _, err := adktest.TryRun(t.Context(), g.Runner, cgtest.User, cgtest.SessionID, other); !errors.Is(err, flow.ErrAnswered) {
+			t.Errorf("error %v, want ErrAnswered", err)
+		}
+		if len(g.after) != 1 {
+			t.Errorf("the node behind the group ran %d times, want once", len(g.after))
+		}
+	})
+	t.Run("drift ends the run", func(t *testing.T) {
+		g := newGuarded(t, build(flow.WaitAny(), nil))
+		events := g.ask(t)
+		g.Shop.Set("$52,000", true)
+		if _, err := g.reply(t, events, true); !errors.Is(err, flow.ErrRefused) {
+			t.Errorf("error %v, want ErrRefused", err)
+		}
+		g.WantBought(0)
+		g.WantStates(safety.StateBlocked)
+		if len(g.after) != 0 {
+			t.Error("the run went on behind a blocked purchase")
+		}
+	})
+	t.Run("drift is repaired", func(t *testing.T) {
+		g := newGuarded(t, build(flow.WaitAny(), func(f *flow.Graph) { f.Edge("either", "read", flow.RefusedFor("drift")) }))
+		events := g.ask(t)
+		g.Shop.Set("$52,000", true)
+		again, err := g.reply(t, events, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.WantBought(0)
+		if _, err := g.reply(t, again, true); err != nil {
+			t.Fatal(err)
+		}
+		g.WantBought(1)
+		g.WantStates(safety.StateBlocked, safety.StateExecuted)
+		if len(g.after) != 1 {
+			t.Errorf("the node behind the group ran %d times, want once", len(g.after))
+		}
+	})
+}

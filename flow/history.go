@@ -21,7 +21,10 @@ type question struct {
 	call          *genai.FunctionCall // by which it was asked; nil for none
 	schema        *jsonschema.Schema  // of the answer
 	answered      bool
-	value         any // the answer
+	value         any  // the answer
+	withdrawn     bool // nobody has to answer any more
+	decided       bool // of a paused run: the answer is carried out
+	own           bool // of the node of the level, and not of one in it
 }
 
 // questions are those of a history, by id: the newest of each.
@@ -30,9 +33,18 @@ type questions map[string]*question
 // take gives the questions the answers of an event. The first that fits counts.
 func (qs questions) take(ev *session.Event) {
 	for fr := range responses(ev.Content) {
-		if q := qs[fr.ID]; q != nil && !q.answered {
+		if q := qs[fr.ID]; q != nil && !q.answered && !q.withdrawn {
 			v, err := q.answer(fr)
 			q.value, q.answered = v, err == nil
+		}
+	}
+}
+
+// withdraw takes note of the questions that an event withdraws.
+func (qs questions) withdraw(ev *session.Event) {
+	for _, id := range texts(meta(ev)[keyWithdrawn]) {
+		if q := qs[id]; q != nil {
+			q.withdrawn = true
 		}
 	}
 }
@@ -75,6 +87,9 @@ func (q *question) answer(fr *genai.FunctionResponse) (any, error) {
 	} else if payload, ok := fr.Response["payload"]; ok {
 		value = payload
 	}
+	if q.pause() != nil {
+		return q.decide(value)
+	}
 	if q.schema == nil {
 		return value, nil
 	}
@@ -109,9 +124,11 @@ func (q *question) says() string {
 // An activation is what history says about a node: how it ended last, and what it did since.
 type activation struct {
 	// Of the last end. At is -1 before it; later ends have greater numbers.
-	at     int
-	output any
-	route  *session.Event // that carries routes
+	at      int
+	output  any
+	route   *session.Event // that carries routes
+	failed  string         // with what error
+	refused string         // why a call was
 	// Since the last end.
 	begun   bool
 	asked   []*question
@@ -122,22 +139,11 @@ type activation struct {
 // open returns the ids of the questions without an answer.
 func (a *activation) open() (ids []string) {
 	for _, q := range a.asked {
-		if !q.answered {
+		if !q.answered && !q.withdrawn {
 			ids = append(ids, q.id)
 		}
 	}
 	return ids
-}
-
-// answers returns the answers by question.
-func (a *activation) answers() map[string]any {
-	m := make(map[string]any)
-	for _, q := range a.asked {
-		if q.answered {
-			m[q.id] = q.value
-		}
-	}
-	return m
 }
 
 // answeredBy says whether one of the answers is to a question of the node.
@@ -153,8 +159,9 @@ type level struct {
 
 // A step is a node that has ended.
 type step struct {
-	node, to string
-	atCap    bool
+	node, to    string
+	output      any
+	atCap, jump bool
 }
 
 // read reads the history of a level from the events of the run.
@@ -171,9 +178,10 @@ func (t *turn) read(path string) *level {
 		if !t.has(ev) {
 			continue
 		}
+		all.withdraw(ev)
 		at := pathOf(ev)
-		if ended := isEnd(ev); ended && below(path, at) {
-			// The node around the level has ended: what follows is a new iteration.
+		if below(path, at) && (isEnd(ev) || meta(ev)[keyAgain] != nil) {
+			// The node around the level has ended, or is run again: what follows is a new iteration.
 			lv = &level{nodes: make(map[string]*activation)}
 			continue
 		}
@@ -189,7 +197,7 @@ func (t *turn) read(path string) *level {
 		a.add(ev, i, own, all)
 		if own && isEnd(ev) {
 			atCap, _ := meta(ev)[keyAtCap].(bool)
-			lv.steps = append(lv.steps, step{node: name, to: noted(ev, keyTo), atCap: atCap})
+			lv.steps = append(lv.steps, step{node: name, to: noted(ev, keyTo), output: a.output, atCap: atCap, jump: meta(ev)[keyJump] != nil})
 		}
 	}
 	return lv
@@ -202,8 +210,17 @@ func (a *activation) add(ev *session.Event, i int, own bool, all questions) {
 		a.branch = ev.Branch
 	}
 	for _, q := range questionsOf(ev) {
+		q.own = own
 		a.asked = append(slices.DeleteFunc(a.asked, func(old *question) bool { return old.id == q.id }), q)
 		all[q.id] = q
+	}
+	if id := noted(ev, keyDecided); own && id != "" {
+		for _, q := range a.asked {
+			q.decided = q.decided || q.id == id
+		}
+		if meta(ev)[keyAgain] != nil {
+			a.asked = nil
+		}
 	}
 	if own && ev.Routes != nil {
 		a.routing = ev
@@ -212,7 +229,7 @@ func (a *activation) add(ev *session.Event, i int, own bool, all questions) {
 		return
 	}
 	out, _ := outputOf(ev)
-	*a = activation{at: i, output: out, route: a.routing, branch: a.branch}
+	*a = activation{at: i, output: out, route: a.routing, branch: a.branch, failed: noted(ev, keyFailed), refused: noted(ev, keyRefused)}
 }
 
 // isEnd says whether the event ends its node.

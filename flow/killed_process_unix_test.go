@@ -86,7 +86,11 @@ func openFile(t *testing.T, p plan, path string, moment func()) *world {
 	}}
 }
 
-func planOf(seed uint64) plan { return newPlan(rand.New(rand.NewPCG(seed, 53))) }
+func planOf(seed uint64) plan {
+	p := newPlan(rand.New(rand.NewPCG(seed, 53)))
+	p.crashes()
+	return p
+}
 
 // TestKilledChild is the process that TestKilledProcess starts.
 func TestKilledChild(t *testing.T) {

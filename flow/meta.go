@@ -31,6 +31,14 @@ const (
 	keyError   = "error"   // with what error the node ended the run
 	keyEnd     = "end"     // how the run was ended from outside
 	keyAgain   = "again"   // the node begins anew: what it did before is void
+	keyFailed  = "failed"  // with what error the node failed, and the run goes on
+	keyDraw    = "draw"    // the draw among edges with a weight
+	keyDecided = "decided" // the question of a paused run whose answer this event carries out
+	keyAction  = "action"  // that answer
+	keyJump    = "jump"    // the node has not ended: a person sent the run to another one
+	keyAsks    = "asks"    // the questions of a member of a group; never stored
+	// keyWithdrawn: the questions of members that the group did not wait for. Contextgraph reads it.
+	keyWithdrawn = "withdrawn"
 )
 
 // meta returns what the package wrote on an event, nil for nothing.
@@ -118,4 +126,19 @@ func responses(c *genai.Content) iter.Seq[*genai.FunctionResponse] {
 			}
 		}
 	}
+}
+
+// texts returns a list of texts that stands in metadata, also as a database hands it out.
+func texts(v any) []string {
+	if list, ok := v.([]any); ok {
+		out := make([]string, 0, len(list))
+		for _, x := range list {
+			if s, ok := x.(string); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	list, _ := v.([]string)
+	return list
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
+	"time"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
@@ -27,8 +29,9 @@ type node struct {
 	name  string
 	graph *Graph // nil in a workflow
 	nodeOptions
-	edges []*edge
-	end   bool
+	edges  []*edge
+	end    bool
+	member bool // of a group
 }
 
 // Name implements [workflow.Node]. In a graph the name is that of the graph.
@@ -45,52 +48,110 @@ func (n *node) ValidateOutput(out any) (any, error) {
 // Run implements [workflow.Node].
 func (n *node) Run(ctx agent.Context, input any) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
+		if n.graph != nil && !n.begin(ctx, yield) {
+			return
+		}
 		if out, ok := ctx.ResumedInput(given); ok {
 			ev := session.NewEvent(ctx, ctx.InvocationID())
 			ev.Output = out
+			n.finish(ctx, ev, yield)
+			return
+		}
+		for failures := 1; ; failures++ {
+			err := n.once(ctx, input, yield)
+			if err == nil {
+				return
+			}
+			retry := n.Node.Config().RetryConfig
+			if n.graph == nil || waits(err) || !workflow.ShouldRetry(retry, err, failures) || !sleep(ctx, workflow.CalculateDelay(retry, failures)) {
+				n.fail(ctx, err, yield)
+				return
+			}
+		}
+	}
+}
+
+// sleep waits. It returns false if the run ends before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// fail ends the node with an error: over an edge for that, or the run ends.
+func (n *node) fail(ctx agent.Context, err error, yield func(*session.Event, error) bool) {
+	if n.graph != nil && !waits(err) {
+		err = fmt.Errorf("flow: node %q: %w", n.name, err)
+		if ctx.Err() == nil && slices.ContainsFunc(n.edges, func(e *edge) bool { return e.failure }) {
+			ev := session.NewEvent(ctx, ctx.InvocationID())
+			ev.Output = map[string]any{"error": err.Error()}
+			note(ev, keyFailed, err.Error())
 			n.leave(ctx, ev, yield)
 			return
 		}
-		unfit := cannotAsk(n.Node, n.name)
-		inner, stop := ctx, func() {}
-		if unfit != nil {
-			inner, stop = ctx.WithAgentCancel()
-		}
-		defer stop()
-		var asked, ended, over, failed bool
-		for ev, err := range n.Node.Run(inner, input) {
-			switch {
-			case over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
-			case err != nil:
-				if n.graph != nil && !errors.Is(err, workflow.ErrNodeInterrupted) {
-					err = fmt.Errorf("flow: node %q: %w", n.name, err)
-				}
-				yield(nil, err)
-				return
-			case unfit != nil && len(ev.LongRunningToolIDs) > 0:
-				over, failed = true, true
-				stop()
-			case ev.Partial || !ends(ctx, ev):
-				asked = asked || len(ev.LongRunningToolIDs) > 0
-				if n.graph != nil && pathOf(ev) == "" {
-					ev.Routes = nil // the step has the route
-				}
-				over = !yield(ev, nil)
-			case asked:
-				ev.Output = nil // a node that asks has not ended
-				over = !yield(ev, nil)
-			default:
-				ended = true
-				over = !n.leave(ctx, ev, yield)
-			}
-		}
+	}
+	yield(nil, err)
+}
+
+// Config implements [workflow.Node]. A node of a graph repeats itself, for what failed may have an edge.
+func (n *node) Config() workflow.NodeConfig {
+	c := n.Node.Config()
+	if n.graph != nil {
+		c.RetryConfig, c.Timeout = nil, 0
+	}
+	return c
+}
+
+// once runs the node and returns the error with which it failed.
+func (n *node) once(ctx agent.Context, input any, yield func(*session.Event, error) bool) error {
+	unfit := cannotAsk(n.Node, n.name)
+	inner, stop := ctx, context.CancelFunc(func() {})
+	if d := n.Node.Config().Timeout; d > 0 && n.graph != nil {
+		inner, stop = ctx.WithAgentTimeout(d)
+	} else if unfit != nil {
+		inner, stop = ctx.WithAgentCancel()
+	}
+	defer stop()
+	var is struct{ asked, ended, over, failed bool } // one variable: the loop moves each to the heap
+	for ev, err := range n.Node.Run(inner, input) {
 		switch {
-		case failed:
-			yield(nil, unfit)
-		case !asked && !ended && !over:
-			n.leave(ctx, session.NewEvent(ctx, ctx.InvocationID()), yield)
+		case is.over || ev == nil && err == nil: // ADK's nodes that emit panic where they are broken off
+		case err != nil && is.ended:
+			yield(nil, err)
+			return nil
+		case err != nil:
+			return err
+		case unfit != nil && len(ev.LongRunningToolIDs) > 0:
+			is.over, is.failed = true, true
+			stop()
+		case ev.Partial || !ends(ctx, ev):
+			is.asked = is.asked || len(ev.LongRunningToolIDs) > 0
+			if n.graph != nil && pathOf(ev) == "" {
+				ev.Routes = nil // the step has the route
+			}
+			is.over = !yield(ev, nil)
+		case is.asked:
+			ev.Output = nil // a node that asks has not ended
+			is.over = !yield(ev, nil)
+		default:
+			is.ended = true
+			is.over = !n.finish(ctx, ev, yield)
 		}
 	}
+	switch {
+	case is.failed:
+		yield(nil, unfit)
+	case !is.asked && !is.ended && !is.over && inner.Err() != nil:
+		return inner.Err()
+	case !is.asked && !is.ended && !is.over:
+		n.finish(ctx, session.NewEvent(ctx, ctx.InvocationID()), yield)
+	}
+	return nil
 }
 
 // ends says whether an event ends the node itself.
@@ -100,13 +161,21 @@ func ends(ctx agent.Context, ev *session.Event) bool {
 
 // leave ends the node with an event. It returns false if nothing may follow.
 func (n *node) leave(ctx agent.Context, ev *session.Event, yield func(*session.Event, error) bool) bool {
+	if g, ok := n.Node.(*group); ok {
+		g.withdraw(ctx, ev)
+	}
 	var err error
-	if n.graph != nil {
+	why := noted(ev, keyRefused)
+	if n.member {
+		if err = n.validate(ev); err == nil && why != "" {
+			err = n.refusal(why)
+		}
+	} else if n.graph != nil {
 		err = n.step(ctx, ev)
-	} else if why := noted(ev, keyRefused); why != "" {
+	} else if why != "" {
 		ev.Output = nil // it has not ended: nothing behind it may run, also after Continue
 		delete(meta(ev), keyDone)
-		err = fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+		err = n.refusal(why)
 	} else if ev.Output == nil {
 		note(ev, keyDone, true) // a message may be its output
 	}
@@ -119,6 +188,29 @@ func (n *node) leave(ctx agent.Context, ev *session.Event, yield func(*session.E
 	return err == nil
 }
 
+// refusal is the error of a node whose call was refused.
+func (n *node) refusal(why string) error {
+	return fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+}
+
+// validate has the event carry the output of the node as it has to be.
+func (n *node) validate(ev *session.Event) error {
+	out, _ := outputOf(ev)
+	out, err := n.Node.ValidateOutput(out)
+	if err != nil {
+		return fmt.Errorf("flow: the output of the node %q: %w", n.name, err)
+	}
+	if ev.Output = out; out == nil {
+		note(ev, keyDone, true)
+	}
+	return nil
+}
+
+// waits says whether an error is that of a node that waits for an answer.
+func waits(err error) bool {
+	return errors.Is(err, workflow.ErrNodeInterrupted) || errors.Is(err, workflow.ErrNodeWaitingForOutput)
+}
+
 // takesEach says whether a node goes on with each answer, and does not wait for those to its other questions.
 func takesEach(n workflow.Node) bool {
 	w, ok := n.(*node)
@@ -126,7 +218,7 @@ func takesEach(n workflow.Node) bool {
 		return false
 	}
 	switch w.Node.(type) {
-	case *agentNode, *nested:
+	case *agentNode, *nested, *group:
 		return true
 	}
 	return false

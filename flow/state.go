@@ -36,7 +36,9 @@ func (e *engine) enter(ctx agent.Context, lv *level, input any) agent.Context {
 	}
 	p := &place{graph: e.graph, input: input}
 	for _, s := range lv.steps {
-		p.path, p.capped = append(p.path, s.node), p.capped || s.atCap
+		if !s.jump {
+			p.path, p.capped = append(p.path, s.node), p.capped || s.atCap
+		}
 	}
 	return in(ctx, placeKey{}, p)
 }

@@ -6,7 +6,11 @@ package flow
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
@@ -19,19 +23,16 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 	if p == nil {
 		return fmt.Errorf("flow: the node %q of a graph runs outside of it", n.name)
 	}
-	out, _ := outputOf(ev)
-	out, err := n.Node.ValidateOutput(out)
-	if err != nil {
-		return fmt.Errorf("flow: the output of the node %q: %w", n.name, err)
-	}
-	if ev.Output = out; out == nil {
-		note(ev, keyDone, true)
+	if noted(ev, keyFailed) == "" {
+		if err := n.validate(ev); err != nil {
+			return err
+		}
 	}
 	if ev.Actions.StateDelta == nil {
 		ev.Actions.StateDelta = make(map[string]any)
 	}
 	s := State{ctx: ctx, place: p, over: ev.Actions.StateDelta}
-	if err := n.write(s, out); err != nil {
+	if err := n.write(s, ev.Output); err != nil {
 		return err
 	}
 	p.path = append(p.path, n.name)
@@ -41,13 +42,18 @@ func (n *node) step(ctx agent.Context, ev *session.Event) error {
 		limit *= 2
 	}
 	ev.Routes = nil
-	s.read = make(map[string]any)
-	taken, err := n.choose(s, noted(ev, keyRefused))
+	if slices.ContainsFunc(n.edges, func(e *edge) bool { return e.when != nil }) {
+		s.read = make(map[string]any)
+	}
+	taken, err := n.choose(s, ev)
 	if len(s.read) > 0 {
 		note(ev, keyRead, s.read)
 	}
 	if taken != nil && len(p.path) >= limit {
 		taken, err = n.atCap(p.capped)
+	}
+	if taken != nil && err == nil {
+		err = n.graph.call(ctx, Moment{When: "edge", Node: n.name, To: taken.to, Edge: taken.name})
 	}
 	switch {
 	case err != nil:
@@ -78,6 +84,11 @@ func (n *node) write(s State, out any) (err error) {
 			return nil
 		}
 	}
+	if n.reduce != nil {
+		defer recovered(&err, "the reducer of the node "+n.name)
+		before, _ := s.Get(n.key())
+		out = n.reduce(before, out)
+	}
 	s.over[n.key()] = out
 	return nil
 }
@@ -98,27 +109,55 @@ func recovered(err *error, what any) {
 	}
 }
 
-// choose returns the first edge that holds; nil at an end.
-func (n *node) choose(s State, why string) (*edge, error) {
+// choose returns the first edge that holds, or the one that is drawn; nil at an end.
+func (n *node) choose(s State, ev *session.Event) (*edge, error) {
+	why, failed := noted(ev, keyRefused), noted(ev, keyFailed) != ""
+	var lots []*edge
 	for _, e := range n.edges {
-		if e.atCap || e.refused != (why != "") || (e.why != "" && e.why != why) {
+		if e.atCap || e.refused != (why != "") || (e.why != "" && e.why != why) || e.failure != failed {
+			continue
+		}
+		if len(lots) > 0 && (e.weight == 0 || e.priority != lots[0].priority) {
 			continue
 		}
 		holds, err := e.holds(s)
 		if err != nil {
 			return nil, err
 		}
-		if holds {
+		if holds && e.weight == 0 {
 			return e, nil
+		}
+		if holds {
+			lots = append(lots, e)
 		}
 	}
 	switch {
+	case len(lots) > 0:
+		return n.draw(s, ev, lots), nil
 	case why != "":
-		return nil, fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
+		return nil, n.refusal(why)
 	case n.end || len(n.edges) == 0:
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%w: node %q", ErrNoEdge, n.name)
+}
+
+// draw returns one of the edges by their weights. The same step of a run draws the same.
+func (n *node) draw(s State, ev *session.Event, lots []*edge) *edge {
+	h := fnv.New64a()
+	fmt.Fprint(h, turnOf(s.ctx).run, s.ctx.Path(), len(s.place.path))
+	seed, total := h.Sum64(), 0.0
+	for _, e := range lots {
+		total += e.weight
+	}
+	drawn := rand.New(rand.NewPCG(seed, 0)).Float64() * total
+	note(ev, keyDraw, map[string]any{"seed": strconv.FormatUint(seed, 10), "drawn": drawn, "of": total})
+	for _, e := range lots[:len(lots)-1] {
+		if drawn -= e.weight; drawn < 0 {
+			return e
+		}
+	}
+	return lots[len(lots)-1]
 }
 
 // atCap returns the edge that is taken when no iterations are left.

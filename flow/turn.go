@@ -29,6 +29,7 @@ type turn struct {
 	invoked string
 	answers map[string]any // of this message, by question
 	cont    *continuation  // in Continue
+	owner   *Graph         // the outermost; nil for a workflow
 	graph   any            // what the first event still has to carry
 	input   any
 }
@@ -83,6 +84,7 @@ func (e *engine) readPast(events []*session.Event) *past {
 		if m[keyEnd] != nil {
 			p.cancelled[run] = true
 		}
+		p.withdraw(ev)
 		if pathOf(ev) == e.path() {
 			continue // the flow itself, of which a run may be any
 		}
@@ -101,7 +103,7 @@ func (e *engine) readPast(events []*session.Event) *past {
 // waits returns the open questions of the last run.
 func (p *past) waits() (open []*question) {
 	for _, q := range p.order {
-		if q.run == p.last && !q.answered && p.questions[q.id] == q && !p.cancelled[q.run] {
+		if q.run == p.last && !q.answered && !q.withdrawn && p.questions[q.id] == q && !p.cancelled[q.run] {
 			open = append(open, q)
 		}
 	}
@@ -112,7 +114,7 @@ func (p *past) waits() (open []*question) {
 // or an error, and the turn is nil.
 func (e *engine) begin(ctx agent.InvocationContext) (*turn, *session.Event, error) {
 	events := slices.Collect(ctx.Session().Events().All())
-	t := &turn{session: ctx.Session(), answers: make(map[string]any)}
+	t := &turn{session: ctx.Session(), answers: make(map[string]any), owner: e.graph}
 	if c, ok := ctx.Value(continueKey{}).(*continuation); ok && !c.taken {
 		t.cont, c.taken = c, true
 		return t, nil, e.resume(t, e.readPast(events))
@@ -155,7 +157,7 @@ func (p *past) accept(frs []*genai.FunctionResponse, answers map[string]any) (ru
 			}
 			return "", false, fmt.Errorf("%w: nobody asked %q", workflow.ErrNothingToResume, fr.ID)
 		}
-		if q.answered || p.cancelled[q.run] || (run != "" && run != q.run) {
+		if q.answered || q.withdrawn || p.cancelled[q.run] || (run != "" && run != q.run) {
 			return "", false, fmt.Errorf("%w: %s", ErrAnswered, q.says())
 		}
 		run = q.run
@@ -165,6 +167,8 @@ func (p *past) accept(frs []*genai.FunctionResponse, answers map[string]any) (ru
 		if answers[fr.ID], err = q.answer(fr); err != nil && !cancel {
 			return "", false, err
 		}
+		d, _ := answers[fr.ID].(decision)
+		cancel = cancel || d.Action == "cancel"
 	}
 	return run, cancel, nil
 }
@@ -219,6 +223,10 @@ func textInput(ctx agent.InvocationContext, events []*session.Event) any {
 
 // stamp makes an event of a node one of the run.
 func (t *turn) stamp(ev *session.Event, flow string) *session.Event {
+	if ids, ok := meta(ev)[keyAsks].([]string); ok {
+		ev.LongRunningToolIDs = ids
+		delete(meta(ev), keyAsks)
+	}
 	if ev.Partial {
 		return ev
 	}

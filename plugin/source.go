@@ -93,6 +93,14 @@ func (s *source) silentStep() bool {
 	return s.CustomMetadata[flowKey] != nil && s.path() != "" && s.Output == nil && s.Content == nil
 }
 
+// Withdrawn returns the ids of the questions that nobody has to answer any more, as the package flow writes them: the run
+// goes on without the answers.
+func Withdrawn(ev *session.Event) []string {
+	step, _ := ev.CustomMetadata[flowKey].(map[string]any)
+	ids, _ := step["withdrawn"].([]string)
+	return ids
+}
+
 // customMetadata writes the entries of an event's metadata that the options list, and those of the package flow. Of
 // these, what the run began with stands in the message, and the values that an edge read are payload.
 func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any, whole bool) {

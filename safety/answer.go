@@ -370,6 +370,26 @@ func (g *Guard) Find(ctx context.Context, s record.Session, confirmationID strin
 	return a, nil
 }
 
+// Withdraw ends the request of a confirmation that nobody has to answer any more. One that is not open, or that there is
+// not, stays as it is.
+func (g *Guard) Withdraw(ctx context.Context, s record.Session, confirmationID string) (err error) {
+	if g == nil {
+		return errNilGuard
+	}
+	defer rescue(&err)
+	a, err := g.Find(ctx, s, confirmationID)
+	if err == nil && a.State.Open() {
+		_, err = g.move(ctx, a, Transition{
+			From: []ApprovalState{StatePending, StateApproved}, To: StateSuperseded,
+			Actor: a.Requester, Authenticated: a.RequesterAuthenticated, Run: a.RunID, Note: "the run goes on without the answer",
+		}, nil)
+	}
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
+		return nil // it came to something else
+	}
+	return err
+}
+
 // closedCode names the state of an approval that is not open; other is the code for
 // the states that have none of their own.
 func closedCode(s ApprovalState, other string) string {

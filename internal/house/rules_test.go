@@ -120,7 +120,7 @@ func rules() []rule {
 			link:    dataset, itself: adk + " " + cloud + " " + network + " " + storage,
 		},
 		// Optional, and for programs without the rest too.
-		{pkg: "flow", link: dataset + " database/sql " + storage, itself: cloud + " net/http"},
+		{pkg: "flow", link: dataset + " database/sql " + storage, itself: cloud},
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",

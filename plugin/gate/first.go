@@ -63,8 +63,8 @@ func (g *Gate) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session
 func (g *Gate) beforeEvent(ctx agent.InvocationContext, ev *session.Event) {
 	var r *plugin.Run
 	defer g.rec.Rescue("OnEvent", &r)
-	called := g.callsIn(ev)
-	if len(called) == 0 && len(ev.LongRunningToolIDs) == 0 {
+	called, withdrawn := g.callsIn(ev), plugin.Withdrawn(ev)
+	if len(called) == 0 && len(ev.LongRunningToolIDs) == 0 && len(withdrawn) == 0 {
 		return
 	}
 	if r = g.rec.Lookup(ctx); r == nil {
@@ -74,6 +74,13 @@ func (g *Gate) beforeEvent(ctx agent.InvocationContext, ev *session.Event) {
 	own.noteCalls(called)
 	if len(ev.LongRunningToolIDs) > 0 {
 		g.attach(ctx, own, ev)
+	}
+	for _, id := range withdrawn {
+		wctx, cancel := plugin.Detach(ctx, ledgerTimeout)
+		if err := g.guard.Withdraw(wctx, r.Session, id); err != nil {
+			g.log.Warn("contextgraph: a request that nobody has to answer any more stays open", "confirmation_id", id, "error", err)
+		}
+		cancel()
 	}
 }
 
