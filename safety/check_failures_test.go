@@ -386,3 +386,27 @@ func TestRefusalTellsNoAddress(t *testing.T) {
 		t.Errorf("the report says %q", got)
 	}
 }
+
+// What is not what it was at the request fails the check of the call.
+func TestOtherThanAtTheRequest(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*bench)
+		want  string // the reason, "" for a permit
+	}{
+		"a lower watermark":    {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark-- }), safety.ReasonIncompleteRecord},
+		"fewer rows":           {snapped(func(s *safety.Snapshot) { s.Receipt.RowsRead-- }), safety.ReasonIncompleteRecord},
+		"more, as a run gives": {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark, s.Receipt.RowsRead = 13, 11 }), ""},
+		"other rules":          {snapped(func(s *safety.Snapshot) { s.Receipt.Version = "other rules" }), safety.ReasonRulesChanged},
+		"another policy": {func(b *bench) {
+			b.cfg.Policy.MinConfidence = new(0.6)
+			b.guard = b.made()
+		}, safety.ReasonPolicyChanged},
+	} {
+		b := newBench(t, nil, strava).approved()
+		test.spoil(b)
+		_, r, err := b.permit()
+		if got := strings.Join(reasons(r), " "); got != test.want || (err == nil) != (test.want == "") {
+			t.Errorf("%s: failures %s, want %s; %v", name, got, test.want, err)
+		}
+	}
+}
