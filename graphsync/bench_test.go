@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -42,25 +41,6 @@ func session(b *testing.B, turns int) *recorder {
 	return r
 }
 
-func BenchmarkWhy1000Spans(b *testing.B) {
-	r := session(b, 100)
-	g := build(b, r.rows)
-	if n := len(g.Nodes()); n < 1000 {
-		b.Fatalf("%d spans", n)
-	}
-	decision := r.key("H")
-	for name, hops := range map[string]int{"default": graphsync.DefaultHops, "whole": 10_000} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if reasons, err := g.Why(decision, graphsync.WithHops(hops)); err != nil || len(reasons) < 50 {
-					b.Fatalf("%d reasons, %v", len(reasons), err)
-				}
-			}
-		})
-	}
-}
-
 // BenchmarkFold folds a session that nobody asked for before.
 func BenchmarkFold(b *testing.B) {
 	for _, spans := range []int{100, 1000, 10_000} {
@@ -73,14 +53,6 @@ func BenchmarkFold(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-func BenchmarkGraph1000Spans(b *testing.B) {
-	folded := fold(b, adRules(), session(b, 100).rows)
-	b.ReportAllocs()
-	for b.Loop() {
-		folded.Graph()
 	}
 }
 
@@ -134,56 +106,4 @@ func longRun(t testing.TB, calls int) *recorder {
 	r.llm("last", "R", "ask=provision_campaign")
 	r.ask("T", "R", "ask=provision_campaign", "H", "conf", m{"budget": 50000})
 	return r
-}
-
-func BenchmarkWhy3000Spans(b *testing.B) {
-	r := longRun(b, 1500)
-	g := build(b, r.rows)
-	if n := len(g.Nodes()); n < 3000 {
-		b.Fatalf("%d spans", n)
-	}
-	decision := r.key("H")
-	b.ReportAllocs()
-	for b.Loop() {
-		if reasons, err := g.Why(decision, graphsync.WithHops(10_000)); err != nil || len(reasons) != 1501 {
-			b.Fatalf("%d reasons, %v", len(reasons), err)
-		}
-	}
-}
-
-// BenchmarkSelectAlternatives selects where every step listed the same 20 things. The action names one
-// of them.
-func BenchmarkSelectAlternatives(b *testing.B) {
-	for _, alternatives := range []bool{false, true} {
-		for _, steps := range []int{10, 3_000} {
-			b.Run(fmt.Sprintf("alternatives=%t/steps=%d", alternatives, steps), func(b *testing.B) {
-				var list []m
-				for i := range 20 {
-					list = append(list, item(fmt.Sprintf("p%02d", i), 40))
-				}
-				r := &recorder{t: b, run: "1"}
-				last := ""
-				for i := range steps {
-					call := fmt.Sprint("c", i)
-					r.find(call, "d", list...)
-					shown := m{"results": []m{{"tool": "find", "call": call, "result": "d"}}, "base": last}
-					last = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.shown": shown}).EventID
-				}
-				rules := priceRules()
-				if alternatives {
-					rules[0].Alternatives = config.AlternativesTrue
-				}
-				folded := fold(b, rules, r.rows)
-				d := buying("p00")
-				d.Answer = last
-				b.ReportAllocs()
-				for b.Loop() {
-					sel := folded.Select(d)
-					if len(sel.Entities)+sel.NotChosen.Total != 20 || alternatives != (sel.NotChosen.Total == 19) {
-						b.Fatalf("%d count, %d were not chosen", len(sel.Entities), sel.NotChosen.Total)
-					}
-				}
-			})
-		}
-	}
 }

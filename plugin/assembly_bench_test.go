@@ -31,7 +31,7 @@ import (
 // record.prompt_history: delta), shown-us to list what the model was shown. all-% is these three
 // together, of ADK's time. first-us is shown-us where no request before it is known, and all of it is
 // listed. Each is the least of all runs, which other work on the machine disturbs the least. The
-// rows themselves are not counted: BenchmarkToolCall and BenchmarkLLMRequest have them.
+// rows themselves are not counted: BenchmarkToolCompleted and BenchmarkLLMRequest have them.
 func BenchmarkPromptLists(b *testing.B) {
 	for _, kind := range []struct {
 		name  string

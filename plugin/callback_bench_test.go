@@ -33,20 +33,6 @@ func BenchmarkToolCompleted(b *testing.B) {
 	})
 }
 
-// BenchmarkToolCall is both callbacks of a tool call, with what they keep in
-// between.
-func BenchmarkToolCall(b *testing.B) {
-	rec := newTestRecorder(b, &discard{})
-	args, result := map[string]any{"brand": "ELF Cosmetics", "limit": 6.0}, inventory()
-	inTool(b, rec, func(ctx agent.Context, t tool.Tool) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = rec.beforeTool(ctx, t, args)
-			_, _ = rec.afterTool(ctx, t, args, result, nil)
-		}
-	})
-}
-
 // BenchmarkLLMRequest is the callback before a model call with 20 messages.
 func BenchmarkLLMRequest(b *testing.B) {
 	for _, tools := range []int{0, 1, 20} {

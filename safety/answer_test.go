@@ -6,7 +6,6 @@ package safety_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -331,24 +330,6 @@ func TestOverride(t *testing.T) {
 	const noted = `said yes although sources are down ("the shop confirmed by phone") in run run-2`
 	if diff := cmp.Diff([]string{noted, noted, "sources are down; runs on the word of eva, tom"}, notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
-	}
-}
-
-// A budget that cannot be evaluated because a price cannot be read belongs to what is overridden.
-func TestOverrideOfBudget(t *testing.T) {
-	product := bought("Product", "Strava", values{"price": usd("$40,000")}, values{})
-	for want, failure := range map[string]error{
-		"source_down source_down, accepted true": down, "error error, accepted false": errors.New("status 404"),
-	} {
-		b := newBench(t, all(approvers(1), within(fits)), product, budget)
-		b.asker = "bob"
-		b.ask()
-		b.world.down[product.Key] = failure
-		override := safety.Answer{Confirmed: true, Override: "by phone"}
-		first, second := b.says("eva", override), b.says("tom", override)
-		if got := fmt.Sprintf("%s, accepted %t", strings.Join(reasons(first.Report), " "), second.Accepted); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	}
 }
 

@@ -122,27 +122,6 @@ func fixed(cfg *safety.GuardConfig) {
 	cfg.Policy.Types = map[string]config.TypePolicy{"Budget": {Drift: map[string]config.Drift{"amount": conditioned(config.Drift{}, atLeast, "$1")}}}
 }
 
-// What is known to fail stands in the request.
-func TestFails(t *testing.T) {
-	unread := bought("Product", strava.Value, strava.Attributes, nil)
-	for i := range unread.Seen {
-		unread.Seen[i].Read = false
-	}
-	b := newBench(t, nil, unread)
-	b.record.snap.Asked = true
-	b.record.snap.Arguments.Faults = []string{`"lines" is empty`}
-	a := b.ask()
-	if len(a.Fails) != 3 || a.Fails[0] != `in the arguments of provision_campaign, "lines" is empty` || !strings.Contains(a.Fails[1], "had not read it") {
-		t.Errorf("fails %q", a.Fails)
-	}
-	if hint := a.Hint("buy"); !strings.HasPrefix(hint, `buy. Will fail: "in the arguments of provision_campaign, 'lines' is empty"`) {
-		t.Errorf("hint %q", hint)
-	}
-	if warnings := a.Shown()["warnings"].([]any); len(warnings) != 3 {
-		t.Errorf("warnings %q", warnings)
-	}
-}
-
 // The needs of one thing in two spellings add up. A line that names both needs it twice.
 func TestNeedsOfTwoSpellings(t *testing.T) {
 	one, two := bought("Part", "B-20", values{"stock": number(40)}, nil), bought("Part", "b-20", values{"stock": number(40)}, nil)

@@ -123,39 +123,6 @@ func TestManyReasonsBeforeAsking(t *testing.T) {
 	}
 }
 
-// A condition is named with the value that it needs, and a budget with what the plan costs.
-func TestNeedsAreToldBeforeAsking(t *testing.T) {
-	stock := func(n string) entity.Value { v, _ := entity.ParseNumber(n); return v }
-	drug := thing("Drug", "Ibuprofen", values{"stock": stock("50")})
-	b := newBench(t, func(cfg *safety.GuardConfig) {
-		asking(cfg)
-		cfg.Policy.Types = map[string]config.TypePolicy{"Drug": {Drift: map[string]config.Drift{"stock": {AtLeast: 20}}}}
-	}, drug)
-	b.world.put(drug, "stock", stock("19"))
-	if _, refusal := b.tryAsk(); refusal == nil || !strings.Contains(refusal.Message, "stock of Drug Ibuprofen: 50 → 19, 20 needed") {
-		t.Errorf("%+v", refusal)
-	}
-	rule := fits
-	rule.Everything = true
-	small := thing("Budget", "$45,000", values{"amount": usd("$45,000")})
-	c := newBench(t, func(cfg *safety.GuardConfig) {
-		within(rule)(cfg)
-		asking(cfg)
-		cfg.Policy.Drift = map[string]config.Drift{"price": {Tolerance: config.Tolerance{Percent: 50}}}
-	}, strava, small)
-	c.world.put(strava, "price", usd("$46,000"))
-	if _, refusal := c.tryAsk(); refusal == nil || !strings.Contains(refusal.Message, "→ $46,000, more than Budget $45,000") {
-		t.Errorf("%+v", refusal)
-	}
-	// A sum over what no source said is no knowledge of the sum.
-	c.world.down[strava.Key] = errors.New("not JSON")
-	if a, refusal := c.tryAsk(); refusal != nil {
-		t.Errorf("%v", refusal)
-	} else if hint := a.Hint("buy"); !strings.Contains(hint, "Not checked yet: availability, price of Product") {
-		t.Errorf("hint %q", hint)
-	}
-}
-
 // A source that says nothing keeps nobody from being asked. The request says what is not checked yet.
 func TestSourceIsAwayBeforeAsking(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -300,20 +300,6 @@ func TestWaived(t *testing.T) {
 	}
 }
 
-// The approver is told what nothing has shown.
-func TestUnseenIsShown(t *testing.T) {
-	b := newBench(t, nil, item(inArgs(values{"price": usd("$1")})), called("y", readAt("$10"), inArgs(values{"reach": number(1), "note": entity.Text("a")})), called("z", readAt("$1")))
-	got := b.ask().Shown()["warnings"]
-	want := []any{
-		"Nothing has shown Product x: unless the policy lets that pass, the request cannot be approved.",
-		"Nothing has shown note of Product y: unless the policy lets that pass, the request cannot be approved.",
-		"Nothing has shown reach of Product y: unless the policy lets that pass, the request cannot be approved.",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
-}
-
 // The values that a check found in place of others are for the record.
 func TestDrifted(t *testing.T) {
 	amount := called("$5", entity.Entity{Source: entity.SourceRule, Norm: usd("$5"), Attributes: values{"price": usd("$5")}})

@@ -259,25 +259,6 @@ func constants(t *testing.T, prefix string) map[string]string {
 	return out
 }
 
-// A failure of one entity does not hide what was found of the others.
-func TestEveryEntityIsRecorded(t *testing.T) {
-	lost := thing("Product", "Lost", values{"price": usd("$1")})
-	b := newBench(t, without("Mystery"), yahoo, lost, strava, thing("Mystery", "M", fine))
-	b.world.down[lost.Key] = errors.New("lost")
-	b.world.put(strava, "price", usd("$52,000"))
-	r := b.check()
-	if got, want := changes(r), "error, no_checker, [price_changed] Product: Strava Sponsored Routes: $40,000 -> $52,000 (+30%)"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	var got []string
-	for _, e := range r.Entities() {
-		got = append(got, e.Value+" "+e.Outcome)
-	}
-	if want := []string{"Yahoo Homepage Takeover unchanged", "Lost failed", "Strava Sponsored Routes changed", "M failed"}; !slices.Equal(got, want) {
-		t.Errorf("entities %q, want %q", got, want)
-	}
-}
-
 // TestFailureDetail says how failures are told: once, in words, whole or cut.
 func TestFailureDetail(t *testing.T) {
 	long := strings.Repeat("x", 500)
@@ -352,30 +333,6 @@ func TestW03UnknownSessionDenies(t *testing.T) {
 	wantFailure(t, r, safety.ReasonIncompleteRecord)
 }
 
-// What is not what it was at the request fails the check of the call.
-func TestOtherThanAtTheRequest(t *testing.T) {
-	for name, test := range map[string]struct {
-		spoil func(*bench)
-		want  string // the reason, "" for a permit
-	}{
-		"a lower watermark":    {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark-- }), safety.ReasonIncompleteRecord},
-		"fewer rows":           {snapped(func(s *safety.Snapshot) { s.Receipt.RowsRead-- }), safety.ReasonIncompleteRecord},
-		"more, as a run gives": {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark, s.Receipt.RowsRead = 13, 11 }), ""},
-		"other rules":          {snapped(func(s *safety.Snapshot) { s.Receipt.Version = "other rules" }), safety.ReasonRulesChanged},
-		"another policy": {func(b *bench) {
-			b.cfg.Policy.MinConfidence = new(0.6)
-			b.guard = b.made()
-		}, safety.ReasonPolicyChanged},
-	} {
-		b := newBench(t, nil, strava).approved()
-		test.spoil(b)
-		_, r, err := b.permit()
-		if got := strings.Join(reasons(r), " "); got != test.want || (err == nil) != (test.want == "") {
-			t.Errorf("%s: failures %s, want %s; %v", name, got, test.want, err)
-		}
-	}
-}
-
 // The years that JSON can hold are recorded.
 func TestYearsThatAreRecorded(t *testing.T) {
 	for year, recorded := range map[int]bool{-1: false, 0: true, 1: true, 9999: true, 10000: false} {
@@ -427,5 +384,29 @@ func TestRefusalTellsNoAddress(t *testing.T) {
 	}
 	if got := r.Failures()[0].Detail; !strings.Contains(got, "http://ads.internal/x") {
 		t.Errorf("the report says %q", got)
+	}
+}
+
+// What is not what it was at the request fails the check of the call.
+func TestOtherThanAtTheRequest(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(*bench)
+		want  string // the reason, "" for a permit
+	}{
+		"a lower watermark":    {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark-- }), safety.ReasonIncompleteRecord},
+		"fewer rows":           {snapped(func(s *safety.Snapshot) { s.Receipt.RowsRead-- }), safety.ReasonIncompleteRecord},
+		"more, as a run gives": {snapped(func(s *safety.Snapshot) { s.Receipt.Watermark, s.Receipt.RowsRead = 13, 11 }), ""},
+		"other rules":          {snapped(func(s *safety.Snapshot) { s.Receipt.Version = "other rules" }), safety.ReasonRulesChanged},
+		"another policy": {func(b *bench) {
+			b.cfg.Policy.MinConfidence = new(0.6)
+			b.guard = b.made()
+		}, safety.ReasonPolicyChanged},
+	} {
+		b := newBench(t, nil, strava).approved()
+		test.spoil(b)
+		_, r, err := b.permit()
+		if got := strings.Join(reasons(r), " "); got != test.want || (err == nil) != (test.want == "") {
+			t.Errorf("%s: failures %s, want %s; %v", name, got, test.want, err)
+		}
 	}
 }

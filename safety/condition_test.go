@@ -5,14 +5,11 @@ package safety_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -253,64 +250,11 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// TestConditionBehindTheRecord: where the record cannot be read, nobody knows from where a
-// path starts; it must not be taken from somewhere else and block for good.
-func TestConditionBehindTheRecord(t *testing.T) {
-	seen := item(reading(values{"free": number(64)}), inArgs(nil))
-	b := newBench(t, having("free", along(atLeast, "$.cpus")), seen)
-	b.args = map[string]any{"cpus": 100, "job": map[string]any{"cpus": 8}}
-	b.record.snap.Places = map[string][]string{seen.Key: {"$['job']"}}
-	b.ask()
-	b.record.err = errors.New("away")
-	said(t, b.check(), "store: ...", "policy: ... the record could not be read, which says where the action names the entity")
-}
-
 // Without a request there are no arguments.
 func TestConditionOfASession(t *testing.T) {
 	b := newBench(t, having("free", along(atLeast, "$.cpus")), free(64))
 	said(t, b.check(), "policy: free has to be at least $.cpus, which cannot be evaluated: there is no request, and so no arguments that $.cpus could be read from; it can be checked when a tool asks for approval")
 	said(t, newBench(t, having("free", literal(atLeast, "8")), free(64)).check())
-}
-
-// TestConditionIsTold holds every text in which a condition shows.
-func TestConditionIsTold(t *testing.T) {
-	b := newBench(t, having("free", along(atLeast, "$.cpus")), free(64))
-	b.args = map[string]any{"cpus": 8}
-	a := b.ask()
-	key := b.record.snap.Entities[0].Key
-	if diff := cmp.Diff(map[string]map[string]safety.Need{key: {"free": {Condition: "at least 8"}}}, a.Needs); diff != "" {
-		t.Error(diff)
-	}
-	shown := a.Shown()
-	if diff := cmp.Diff(map[string]any{"free": "at least 8"}, shown["entities"].([]any)[0].(map[string]any)["conditions"]); diff != "" || len(shown["warnings"].([]any)) > 0 {
-		t.Errorf("shown %v\n%s", shown, diff)
-	}
-	b.world.states[key] = safety.State{Attributes: values{"free": number(7)}}
-	out := b.answer(true)
-	if al := out.Report.Alerts(); len(al) != 1 || al[0].Condition != "at least 8" {
-		t.Errorf("alerts %+v", al)
-	}
-	if got := out.Report.Entities()[0].Conditions; got["free"] != "at least 8" {
-		t.Errorf("conditions %v", got)
-	} else if got["free"] = "spoilt"; out.Report.Entities()[0].Conditions["free"] == "spoilt" {
-		t.Error("the report can be changed")
-	}
-	if want := ": 64 → 7, 8 needed (-89.06%), severity 0.50"; !strings.Contains(out.Report.Summary(), want) {
-		t.Errorf("no %q in\n%s", want, out.Report.Summary())
-	}
-	text, err := json.Marshal(out.Report)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"conditions":{"free":"at least 8"}`, `"after":"7","condition":"at least 8"`} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %s in %s", want, text)
-		}
-	}
-	refusal := &safety.Refusal{Report: out.Report}
-	if got := refusal.Map()["alerts"].([]any)[0].(map[string]any)["condition"]; got != "at least 8" {
-		t.Errorf("the refusal says %v", got)
-	}
 }
 
 // TestConditionIsWarnedOf says what an approver is warned of before the answer.

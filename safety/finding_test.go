@@ -79,16 +79,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A check has its findings as one list.
-func TestFindingsOfACheck(t *testing.T) {
-	b := newBench(t, nil, chosen)
-	b.world.put(chosen, "price", usd("$52,000"))
-	b.ask()
-	if got := b.check().Findings(); len(got) != 1 || !strings.Contains(got[0].Text, "→ $52,000") || got[0].Effect != "block" {
-		t.Errorf("%+v", got)
-	}
-}
-
 // No reason is without words for people: either it has its own, or each of its failures has a detail.
 func TestEachReasonHasAWay(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "finding.go", nil, 0)

@@ -212,25 +212,6 @@ func TestShown(t *testing.T) {
 	}
 }
 
-func TestCheckLooksAtTheOpenApproval(t *testing.T) {
-	b := newBench(t, nil, strava)
-	a := b.ask()
-	b.record.snap.Entities = append(b.record.snap.Entities, thing("Product", "New", fine))
-	r := b.check()
-	if r.ApprovalID() != a.ID || r.TotalEntities() != 2 || !r.Entities()[1].Unseen {
-		t.Errorf("report of approval %q with %d entities", r.ApprovalID(), r.TotalEntities())
-	}
-	if b.state() != safety.StatePending {
-		t.Errorf("Check left the approval %s", b.state())
-	}
-	b.answer(false)
-	if r := b.check(); r.ApprovalID() != "" {
-		t.Errorf("report of the rejected approval %q", r.ApprovalID())
-	}
-	b.guard = b.with(altered{Ledger: b.ledger, list: func() error { return errInjected }})
-	wantFailure(t, b.check(), safety.ReasonStore)
-}
-
 func TestObserve(t *testing.T) {
 	b := newBench(t, nil, strava)
 	a := b.ask()
@@ -293,16 +274,6 @@ func TestPermitIsForOneCall(t *testing.T) {
 	}
 }
 
-// A permit never ends after its approval.
-func TestPermitAtExpiry(t *testing.T) {
-	b := newBench(t, nil, strava).approved()
-	b.clock.Add(7 * 24 * time.Hour)
-	p, _, err := b.permit()
-	if err != nil || !p.ExpiresAt().Equal(b.approval.ExpiresAt) {
-		t.Errorf("the permit ends at %v, the approval at %v; %v", p.ExpiresAt(), b.approval.ExpiresAt, err)
-	}
-}
-
 // atOnce calls f a hundred times at the same time. It must return nil once, and else that the
 // approval was used.
 func atOnce(t *testing.T, f func() error) {
@@ -343,12 +314,6 @@ func TestPermitsRace(t *testing.T) {
 	if b.state() != safety.StateExecuting {
 		t.Errorf("state %s", b.state())
 	}
-}
-
-func TestConsumeOnce(t *testing.T) {
-	b := newBench(t, nil, strava)
-	p := b.permitted()
-	atOnce(t, func() error { return p.Consume(t.Context(), b.args) })
 }
 
 func TestConsumeRefuses(t *testing.T) {

@@ -121,21 +121,6 @@ func (s *shop) reads(left string) {
 	}
 }
 
-// A source may ignore case: what was bought under another spelling of the limit counts against it.
-func TestSharedLimitOfTwoSpellings(t *testing.T) {
-	s := newShop(t, "$1,000", nil, shared)
-	wantBuys(t, s, 1, "bought")
-	wantBuys(t, s, 2, "bought")
-	other := thing("Limit", "cc1", values{"left": usd("$1,000")})
-	s.world.put(other, "left", usd("$1,000"))
-	for i, e := range s.record.snap.Entities {
-		if e.Key == s.limit.Key {
-			s.record.snap.Entities[i] = other
-		}
-	}
-	wantBuys(t, s, 3, safety.CodeDrift)
-}
-
 // Plain numbers are limits and costs too.
 func TestSharedNumbers(t *testing.T) {
 	seats, team := thing("Limit", "CC1", values{"left": number(10)}), bought("Product", "Desk", values{"price": number(4)}, nil)

@@ -4,7 +4,6 @@
 package safety_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -217,57 +216,6 @@ func TestWhatIsNotReplaced(t *testing.T) {
 	}
 }
 
-// A turn may have no name.
-func TestAskInATurnWithoutAName(t *testing.T) {
-	b := newBench(t, nil, strava)
-	nameless := func(r *safety.Request) { r.InvocationID = "" }
-	if a, err := b.askAgain(1, nameless); err != nil || a.Replaces != "" {
-		t.Errorf("the first request replaces %q, %v", a.Replaces, err)
-	}
-	b.answerTo(1, false)
-	_, err := b.askAgain(2, nameless)
-	wantCode(t, err, safety.CodeRejected, "in this turn")
-}
-
-// Two requests are asked in a turn, and the last one says so, at its answer and at its permit.
-// In a later turn a new chain begins.
-func TestChainEnds(t *testing.T) {
-	for _, atAnswer := range []bool{true, false} {
-		b := newBench(t, nil, strava)
-		if first := b.blocked("$52,000"); first.Last() {
-			t.Error("the first request is the last one")
-		}
-		b.know("$52,000", true)
-		a, err := b.askAgain(2)
-		if err != nil || a.Chain != 1 || !a.Last() {
-			t.Fatalf("the second request: link %d, last %t, %v", a.Chain, a.Last(), err)
-		}
-		if atAnswer {
-			b.world.put(strava, "price", usd("$53,000"))
-		}
-		out := b.answerTo(2, true)
-		if out.Accepted == atAnswer || !out.Approval.Last() {
-			t.Fatalf("the answer came to %q, last %t", out.Reason, out.Approval.Last())
-		}
-		if !atAnswer {
-			b.world.put(strava, "price", usd("$53,000"))
-			e := b.execution()
-			e.CallID = "call-2"
-			_, _, err := b.guard.Permit(t.Context(), e)
-			if refusal := wantRefusal(t, err, safety.CodeDrift); !refusal.Last {
-				t.Error("the refusal does not say that it is the last")
-			}
-		}
-		b.clock.Add(time.Second)
-		b.know("$53,000", true)
-		_, err = b.askAgain(3)
-		wantCode(t, err, safety.CodeAskedTooOften, "a person was asked for it 2 times")
-		if a, err := b.askAgain(3, laterTurn); err != nil || a.Replaces == "" || a.Chain != 0 || a.Last() {
-			t.Errorf("in a later turn it replaces %q, link %d, %v", a.Replaces, a.Chain, err)
-		}
-	}
-}
-
 // After a budget was exceeded its news is needed too: the refusal has none.
 func TestAskAgainAfterABudget(t *testing.T) {
 	rule := fits
@@ -302,26 +250,6 @@ func TestAskAgainAfterWhatWasUnseen(t *testing.T) {
 	b.record.snap.Entities[1] = told(yahoo, b.clock.Now(), true, values{"price": usd("$95,000")})
 	if _, err := b.askAgain(2); err != nil {
 		t.Error(err)
-	}
-}
-
-// Of many things that were not read the refusal names five.
-func TestManyUnread(t *testing.T) {
-	for n, says := range map[int]string{
-		5: "price of Product p3, price of Product p4. Read that", 6: "price of Product p4, and 1 more. Read that", 8: "price of Product p4, and 3 more. Read that",
-	} {
-		var things []entity.Canonical
-		for i := range n {
-			things = append(things, thing("Product", fmt.Sprintf("p%d", i), values{"price": usd("$1")}))
-		}
-		b := newBench(t, nil, things...)
-		b.ask()
-		for _, e := range things {
-			b.world.put(e, "price", usd("$2"))
-		}
-		b.answer(true)
-		_, err := b.askAgain(2)
-		wantCode(t, err, safety.CodeDrift, says)
 	}
 }
 
@@ -426,58 +354,6 @@ func TestReadAnew(t *testing.T) {
 	id, ofRecord := anew(b.guard)
 	if ofLedger == nil || ofRecord == nil || id != "" {
 		t.Errorf("no error: %v, %v", ofLedger, ofRecord)
-	}
-}
-
-// A request whose check failed may be replaced once in its turn, as one that drift ended.
-func TestChainOfFailedChecksEnds(t *testing.T) {
-	b := newBench(t, errs(errors.New("boom")), strava)
-	b.ask()
-	out := b.answer(true)
-	for n := 1; n <= 2; n++ {
-		if out.Reason != safety.CodeCheckFailed {
-			t.Fatalf("answer %d came to %q", n, out.Reason)
-		}
-		b.clock.Add(time.Second)
-		a, err := b.askAgain(n + 1)
-		if n == 2 {
-			wantCode(t, err, safety.CodeAskedTooOften, "asked for it 2 times")
-		} else if err != nil || a.Chain != n {
-			t.Fatalf("request %d: link %d, %v", n+1, a.Chain, err)
-		} else {
-			out = b.answerTo(n+1, true)
-		}
-	}
-}
-
-// What a request shows is the difference to the one that it replaces.
-func TestDifferenceIsShown(t *testing.T) {
-	b := newBench(t, nil, strava)
-	first := b.blocked("$52,000")
-	b.know("$52,000", true)
-	a, err := b.askAgain(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{
-		"since": first.RequestedAt.Format(time.RFC3339Nano),
-		"entities": []any{map[string]any{
-			"type": "Product", "value": "Strava Sponsored Routes", "change": "changed",
-			"attributes": []any{map[string]any{"name": "price", "was": "$40,000", "now": "$52,000"}},
-		}},
-	}
-	shown := a.Shown()
-	if diff := cmp.Diff(want, shown["difference"]); diff != "" || shown["replaces"] != first.ID {
-		t.Errorf("replaces %v, difference (-want +got):\n%s", shown["replaces"], diff)
-	}
-	if data, err := json.Marshal(first.Shown()); err != nil || strings.Contains(string(data), "replaces") || strings.Contains(string(data), "difference") {
-		t.Errorf("the first request shows %s, %v", data, err)
-	}
-	clone := a.Clone()
-	clone.Difference.Entities[0].Attributes[0].Now = "spoiled"
-	clone.Difference.Entities[0].Value = "spoiled"
-	if diff := cmp.Diff(want, a.Shown()["difference"]); diff != "" {
-		t.Errorf("a clone shares its difference:\n%s", diff)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,24 +67,6 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-func TestRequireNothingFound(t *testing.T) {
-	for _, test := range []struct {
-		change func(*safety.GuardConfig)
-		want   string
-	}{
-		{requiring(config.RequireNamed), "no_entities: ... the arguments of provision_campaign name no entity: add a rule with in: action..."},
-		{requiring(config.RequireListed, "Room"), `no_entities: ... none of the listed types ["Room"] was found...`},
-	} {
-		b := newBench(t, test.change, strava)
-		b.ask()
-		out := b.answer(true)
-		said(t, out.Report, test.want)
-		if warnings := b.approval.Shown()["warnings"].([]any); len(warnings) != 1 || out.Reason != safety.CodeCheckFailed {
-			t.Errorf("%s; the approver is told %v", out.Reason, warnings)
-		}
-	}
-}
-
 // A listed type of which there is nothing fails.
 func TestListedTypeWithoutAnEntity(t *testing.T) {
 	for _, test := range []struct {
@@ -104,13 +85,6 @@ func TestListedTypeWithoutAnEntity(t *testing.T) {
 		b.ask()
 		said(t, b.check(), test.want...)
 	}
-}
-
-// Without a request there is no action.
-func TestRequireWithoutARequest(t *testing.T) {
-	line := bought("Product", "line", values{"price": usd("$1")}, nil)
-	line.Seen[1].TechNode = ""
-	said(t, newBench(t, requiring(config.RequireListed, "Targeting"), line).check(), "no_entities: ... there is no request...")
 }
 
 // alternative is a product that was not chosen.
@@ -301,60 +275,5 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A warning blocks nothing, what the action names needs no remedy, and a check without a
-// request has no action.
-func TestNoRemedy(t *testing.T) {
-	for _, test := range []struct {
-		change   func(*safety.GuardConfig)
-		asks     bool
-		remedied string // the entity whose change has a remedy
-	}{
-		{nil, true, "other"}, {nil, false, ""}, {ruled("price", config.Drift{Effect: config.EffectWarn}), true, ""},
-	} {
-		b := newBench(t, test.change, chosen, other)
-		b.record.snap.Expected = []entity.Shown{{Type: "Product", Rule: "offers", Tool: "search"}}
-		b.world.put(other, "price", usd("$19"))
-		b.world.put(chosen, "price", usd("$20"))
-		if test.asks {
-			b.ask()
-		}
-		r := b.check()
-		for _, a := range append(r.Alerts(), r.Warnings()...) {
-			if strings.Contains(a.Recommendation, "alternatives") != (a.Entity == test.remedied) {
-				t.Errorf("%s: %s", a.Entity, a.Recommendation)
-			}
-		}
-	}
-}
-
-// The remedy is whole, however long everything is that it names.
-func TestRemedyIsNotCutOff(t *testing.T) {
-	long := strings.Repeat("é\n", 400)
-	strange := called(long[:300], readAt("$9"))
-	for i := range strange.Seen {
-		strange.Seen[i].Type = long
-	}
-	strange.Type = long
-	b := newBench(t, nil, chosen, strange)
-	for i := range 3 {
-		b.record.snap.Expected = append(b.record.snap.Expected, entity.Shown{Type: long, Rule: fmt.Sprint(i, long), Tool: "search", Place: long})
-	}
-	b.world.states[strange.Key] = safety.State{Attributes: values{"price": entity.Text(long)}}
-	b.ask()
-	const end = " and 1 more rule."
-	found := 0
-	for _, f := range b.check().Failures() {
-		if f.Entity == strange.Value {
-			found++
-			if !strings.HasSuffix(f.Remedy, end) || len(f.Remedy) > 500 || !utf8.ValidString(f.Remedy) || strings.ContainsRune(f.Remedy, '\n') {
-				t.Errorf("%d bytes: %q", len(f.Remedy), f.Remedy)
-			}
-		}
-	}
-	if found == 0 {
-		t.Error("nothing failed")
 	}
 }

@@ -39,28 +39,3 @@ func TestPermitOfAChangedState(t *testing.T) {
 		t.Errorf("permit %v, state %s", p, b.state())
 	}
 }
-
-// The history says that nobody took the result.
-func TestUntold(t *testing.T) {
-	new(safety.Permit).Untold()
-	(*safety.Permit)(nil).Untold()
-	for _, effect := range []error{nil, fmt.Errorf("broken")} {
-		b := newBench(t, nil, strava)
-		p := b.permitted()
-		if err := p.Consume(t.Context(), b.args); err != nil {
-			t.Fatal(err)
-		}
-		p.Untold()
-		if err := p.Done(t.Context(), effect); err != nil {
-			t.Fatal(err)
-		}
-		steps, err := b.ledger.History(t.Context(), b.approval.ID)
-		want := "it ran; the agent was not told"
-		if effect != nil {
-			want += ": broken"
-		}
-		if err != nil || steps[len(steps)-1].Note != want {
-			t.Errorf("the history has %+v, %v", steps, err)
-		}
-	}
-}

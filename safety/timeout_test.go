@@ -310,18 +310,3 @@ func manyThings(tb testing.TB, n int, takes time.Duration) *safety.Guard {
 	safety.InParallel(g, 16)
 	return g
 }
-
-// BenchmarkCheck is a check of 100 entities, 16 at a time.
-func BenchmarkCheck(b *testing.B) {
-	for _, takes := range []time.Duration{0, 20 * time.Millisecond} {
-		b.Run(fmt.Sprintf("100 entities, checkers of %v", takes), func(b *testing.B) {
-			g := manyThings(b, 100, takes)
-			b.ReportAllocs()
-			for b.Loop() {
-				if r, err := g.Check(b.Context(), nike); err != nil || !r.IsSafeToApprove() {
-					b.Fatal(err, r.Summary())
-				}
-			}
-		})
-	}
-}

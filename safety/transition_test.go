@@ -176,55 +176,6 @@ func TestTransitionSets(t *testing.T) {
 	}
 }
 
-func TestTransitionRejects(t *testing.T) {
-	a := in(t, safety.StateApproved)
-	tr := storetest.Transition(a, safety.StateRejected)
-	tr.Set.Approver, tr.Set.Change, tr.At = "bob", "less", tr.At.Add(time.Second)
-	got, _, err := tr.Apply(a)
-	if err != nil || got.Approver != "ana" || got.DecidedAt != a.DecidedAt || got.Change != "less" {
-		t.Errorf("decided by %q at %v, change %q, error %v", got.Approver, got.DecidedAt, got.Change, err)
-	}
-}
-
-// TestTransitionAfterAnother makes two changes at once.
-func TestTransitionAfterAnother(t *testing.T) {
-	a := storetest.Pending(1)
-	first := storetest.Transition(a, safety.StateApproved)
-	first.Set.Report = []byte(`{"v":1}`)
-	tr := storetest.Transition(in(t, safety.StateApproved), safety.StatePermitted)
-	tr.First = &first
-	got, steps, err := tr.Apply(a)
-	if err != nil || got.State != safety.StatePermitted || got.Approver != "ana" || string(got.Report) != `{"v":1}` || len(steps) != 2 ||
-		steps[0].To != safety.StateApproved || steps[1].From != safety.StateApproved || steps[1].To != safety.StatePermitted {
-		t.Errorf("%+v with steps %+v, error %v", got, steps, err)
-	}
-}
-
-// TestTransitionOfSeveralPeople asks for the approval of two people.
-func TestTransitionOfSeveralPeople(t *testing.T) {
-	a := storetest.Pending(1)
-	a.Approvers = 2
-	for _, tt := range []struct {
-		consent safety.Consent
-		to      safety.ApprovalState
-		people  int
-	}{
-		{safety.Consent{Who: "ana"}, safety.StatePending, 1},
-		{safety.Consent{Who: "ANA"}, safety.StatePending, 1},
-		{safety.Consent{Who: "bob", Override: "down", Unchecked: []string{"Product a"}}, safety.StatePending, 2},
-		{safety.Consent{Who: "eva", Override: "down", Unchecked: []string{"Product b"}}, safety.StatePending, 3},
-		{safety.Consent{Who: "ana", Override: "down", Unchecked: []string{"Product a"}}, safety.StateApproved, 3},
-	} {
-		tr := storetest.Transition(a, safety.StateApproved)
-		tr.Set.Consent = tt.consent
-		got, steps, err := tr.Apply(a)
-		if err != nil || got.State != tt.to || len(got.Consents) != tt.people || steps[0].To != tt.to || (got.Approver != "") != (tt.to == safety.StateApproved) {
-			t.Fatalf("the consent of %s: %s with %v, decided by %q, steps %+v, error %v; want %s", tt.consent.Who, got.State, got.Consents, got.Approver, steps, err, tt.to)
-		}
-		a = got
-	}
-}
-
 func wantSame(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {

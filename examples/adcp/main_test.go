@@ -123,22 +123,6 @@ func query(t *testing.T, journal, sql string) []string {
 	return rows
 }
 
-func TestRunRefusesAForeignJournal(t *testing.T) {
-	dir := t.TempDir()
-	journal := filepath.Join(dir, journalName)
-	if err := os.WriteFile(journal, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	err := run(t.Context(), []string{"--dir", dir}, &out)
-	if err == nil || !strings.Contains(err.Error(), journal) || errors.Is(err, errUsage) || out.Len() != 0 {
-		t.Errorf("err = %v, output %q; want an error that names %s and no output", err, out.String(), journal)
-	}
-	if data, err := os.ReadFile(journal); err != nil || string(data) != "mine" {
-		t.Errorf("the journal of somebody else: %q, %v", data, err)
-	}
-}
-
 func TestRunFlags(t *testing.T) {
 	for _, tc := range []struct {
 		args []string

@@ -8,63 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-func TestPrintSession(t *testing.T) {
-	price, err := entity.Money("40000", "USD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reach, err := entity.Number(int64(11400000))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := result{
-		scenario: scenario{session: "sess-1", brief: nike, world: "nothing changes"},
-		rows:     []count{{"LLM_REQUEST", 2}, {"LLM_RESPONSE", 1}},
-		turns:    1,
-		entities: []entity.Canonical{
-			{Type: "Product", Value: "Strava", Confidence: 0.91, ArtifactURI: "gs://x",
-				Attributes: map[string]entity.Value{"price": price, "availability": entity.Bool(false)}},
-			{Type: "Targeting", Value: "Athletes 18-35", Confidence: 1, Attributes: map[string]entity.Value{"reach": reach}},
-		},
-		check: check{Verdict: "drift", Total: 2, Stale: 1,
-			Alerts: []safety.Alert{
-				{Entity: "Strava", Attribute: "availability", EntityType: "Product", Drift: "inventory_depleted", Before: "available", After: "unavailable", Severity: 0.95},
-				{Entity: "Strava", Attribute: "price", EntityType: "Product", Drift: safety.PriceChanged, Before: "$40,000", After: "$52,000", Severity: 0.72, ChangePercent: new(30.0)},
-			},
-			Failures: []safety.Failure{{EntityType: "Targeting", Entity: "Athletes 18-35", Reason: "error", Detail: "down"}}},
-		why:  []reason{{entities: []string{"Strava"}, steps: []step{{"planner", "tool a", "informs"}, {"planner", "llm", "informs"}, {"root", "tool b", ""}}}},
-		said: "Nothing was bought.\n- Strava",
-	}
-	want := `sess-1 · Nike · $200,000
-  world     nothing changes
-  events    3 rows, 1 turns
-            2 LLM_REQUEST, 1 LLM_RESPONSE
-  entities  Product    Strava          unavailable, $40,000  confidence 0.91  gs://x
-            Targeting  Athletes 18-35  reach 11,400,000      confidence 1.00
-  verdict   DRIFT: blocked, 1 stale of 2 checked
-              inventory_depleted: availability of Product Strava: available → unavailable, severity 0.95
-              price_changed: price of Product Strava: $40,000 → $52,000 (+30%), severity 0.72
-              error: Targeting Athletes 18-35: its checker returned an error (down)
-  why       Strava
-              planner: tool a -informs-> llm -informs-> root: tool b
-  agent     Nothing was bought.
-            - Strava
-
-`
-	var got strings.Builder
-	if err := printSession(&got, s); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got.String()); diff != "" {
-		t.Errorf("output (-want +got):\n%s", diff)
-	}
-}
 
 func TestWrap(t *testing.T) {
 	words := strings.Fields(strings.Repeat("wörter ", 60) + strings.Repeat("x", 200))

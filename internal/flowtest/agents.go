@@ -36,10 +36,22 @@ import (
 // rootName is the agent that a flow has if it names none.
 const rootName = "root"
 
-// tools makes the tools of the flow, by name.
-func (r *run) makeTools() error {
-	r.tools = make(map[string]tool.Tool)
-	for _, name := range slices.Sorted(maps.Keys(r.flow.Tools)) {
+// runnable is a tool as ADK calls it.
+type runnable interface {
+	tool.Tool
+	Run(ctx agent.Context, args any) (map[string]any, error)
+}
+
+// streaming is a streaming tool as ADK calls it.
+type streaming interface {
+	tool.Tool
+	RunStream(ctx agent.Context, args any) iter.Seq2[string, error]
+}
+
+// makeTools makes tools of the flow, or makes them anew.
+func (r *run) makeTools(names ...string) error {
+	slices.Sort(names)
+	for _, name := range names {
 		t, err := r.makeTool(name, r.looks[name])
 		if err != nil {
 			return fmt.Errorf("tools.%s: %w", name, err)
@@ -55,6 +67,12 @@ func (r *run) makeTool(name string, l *look) (t tool.Tool, err error) {
 	}
 	if cfg.Description == "" {
 		cfg.Description = name
+	}
+	if l.Arguments != nil {
+		cfg.InputSchema = &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema)}
+		for _, argument := range l.Arguments {
+			cfg.InputSchema.Properties[argument] = &jsonschema.Schema{}
+		}
 	}
 	switch {
 	case l.Streams:
@@ -75,14 +93,6 @@ func (r *run) makeTool(name string, l *look) (t tool.Tool, err error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if r.flow.redeclares(name) {
-		switch made := t.(type) {
-		case runnable:
-			t = describedRun{described{made, r, name}, made}
-		case streaming:
-			t = describedStream{described{made, r, name}, made}
-		}
 	}
 	if l.Replayable {
 		if t, err = r.cg.Replayable(t); err != nil {

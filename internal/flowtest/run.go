@@ -77,7 +77,7 @@ func (f *Flow) Run(ctx context.Context, path string) (_ *Result, err error) {
 	r := &run{
 		flow: f, journal: path, place: &place{now: overlay(nil, f.World), down: make(map[string]bool), stale: make(map[string]duration)},
 		sessions: session.InMemoryService(), artifacts: artifact.InMemoryService(), looks: maps.Clone(f.Tools), script: make(moves),
-		calls: make(map[string]int), made: make(map[string]int),
+		calls: make(map[string]int), made: make(map[string]int), tools: make(map[string]tool.Tool),
 	}
 	if err = f.invalid; err == nil {
 		err = r.open(ctx)
@@ -145,7 +145,10 @@ func (r *run) open(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := r.serve(); err != nil {
+	if err = r.makeTools(slices.Collect(maps.Keys(r.flow.Tools))...); err == nil {
+		err = r.serve()
+	}
+	if err != nil {
 		return errors.Join(err, r.cg.Close(ctx))
 	}
 	return nil
@@ -154,9 +157,6 @@ func (r *run) open(ctx context.Context) error {
 // serve makes the agents and the runner of the instance.
 func (r *run) serve() error {
 	r.agents = make(map[string]agent.Agent)
-	if err := r.makeTools(); err != nil {
-		return err
-	}
 	for _, s := range r.flow.Agents { // agents that tools run
 		if _, err := r.makeAgent(s); err != nil {
 			return err
@@ -299,8 +299,12 @@ func (r *run) step(ctx context.Context, s step) error {
 	}
 	r.mu.Lock()
 	r.offset += time.Duration(s.Wait)
+	var redeclared []string
 	for name, l := range s.Tools {
 		changed := *l
+		if l.Description != "" || l.Arguments != nil {
+			redeclared = append(redeclared, name)
+		}
 		if was := r.looks[name]; was != nil {
 			if changed.isDeclaration() {
 				changed = *was
@@ -337,6 +341,14 @@ func (r *run) step(ctx context.Context, s step) error {
 		r.off = s.Off
 		if err := r.open(ctx); err != nil {
 			return fmt.Errorf("restart: %w", err)
+		}
+	}
+	if redeclared != nil { // a tool of ADK keeps its declaration
+		if err := r.makeTools(redeclared...); err != nil {
+			return err
+		}
+		if err := r.serve(); err != nil {
+			return fmt.Errorf("tools: %w", err)
 		}
 	}
 	if err := r.forge(ctx, id, s.Events); err != nil {

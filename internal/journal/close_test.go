@@ -6,16 +6,12 @@ package journal_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
@@ -77,62 +73,5 @@ func TestCloseWithEndedContext(t *testing.T) {
 	}
 	if n, err := reopen(t, cfg).Count(t.Context()); err != nil || n != 1 {
 		t.Errorf("Count() = %d, %v, want 1", n, err)
-	}
-}
-
-// TestCloseConcurrentSafe hammers a journal with everything while it is closed by
-// several goroutines: what was accepted must be stored, nothing may block.
-func TestCloseConcurrentSafe(t *testing.T) {
-	for round := range testsize.Rounds(t, 5, 100) {
-		cfg := journal.Config{Journal: config.Journal{Path: journaltest.Path(t), CommitInterval: time.Millisecond}}
-		j, err := journal.Open(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var accepted atomic.Int64
-		var wg sync.WaitGroup
-		stop := make(chan struct{})
-		for g := range 4 {
-			wg.Go(func() {
-				for n := int64(1); ; n++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					if j.Append(event(testSession, fmt.Sprint("r", g), n, "X")) {
-						accepted.Add(1)
-					}
-					if n%7 == 0 {
-						if err := j.Flush(t.Context()); err != nil && !errors.Is(err, store.ErrClosed) {
-							t.Error(err)
-						}
-						if _, err := j.RowsAfter(t.Context(), testSession, 1<<40); err != nil && !errors.Is(err, store.ErrClosed) {
-							t.Error(err)
-						}
-					}
-				}
-			})
-		}
-		waitFor(t, func() bool { return accepted.Load() >= int64(round%4*20) })
-		var closers sync.WaitGroup
-		for range 5 {
-			closers.Go(func() {
-				if err := j.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		closers.Wait()
-		close(stop)
-		wg.Wait()
-		after, err := journal.Open(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := after.Count(t.Context()); err != nil || n != accepted.Load() {
-			t.Errorf("%d rows stored, %v, but %d were accepted", n, err, accepted.Load())
-		}
-		closeJournal(t, after)
 	}
 }

@@ -5,7 +5,6 @@ package offload_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
@@ -19,38 +18,6 @@ func (drop) URI(name string) string                               { return "drop
 func (drop) Close() error                                         { return nil }
 
 const benchName = "2026-07-31/4bf92f3577b34da6a3ce929d0e0e4736/00f067aa0ba902b7_p0.png"
-
-func BenchmarkPut(b *testing.B) {
-	for _, size := range []int{1 << 10, 64 << 10, 1 << 20} {
-		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
-			u := start(b, offload.Config{Store: drop{}})
-			data := make([]byte, size)
-			b.SetBytes(int64(size))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, ok := u.Put(benchName, "image/png", data); !ok {
-					b.StopTimer()
-					flush(b, u)
-					b.StartTimer()
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkDirCreate(b *testing.B) {
-	d := openDir(b, b.TempDir(), false)
-	data := make([]byte, 64<<10)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		if err := d.Create(b.Context(), fmt.Sprintf("2026-07-31/t%d/%d.png", n%100, n), "image/png", data); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
-}
 
 // TestPutAllocations: a Put allocates the copy and the URI.
 func TestPutAllocations(t *testing.T) {

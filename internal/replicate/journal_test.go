@@ -5,7 +5,6 @@ package replicate_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/journal/journaltest"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
-	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -150,48 +148,4 @@ type due time.Time
 func (d due) Wait(context.Context) error {
 	time.Sleep(time.Until(time.Time(d)))
 	return nil
-}
-
-// One stream with answers after 50 ms, rows of 1 KB. The time and the allocations with a
-// source in memory are those of the replicator; those with a journal are those of
-// reading the file as well.
-func BenchmarkPipeline(b *testing.B) {
-	const n = 50_000
-	events := rows(n, 700)
-	for i := range events {
-		events[i].Attributes = fmt.Appendf(nil, `{"adk":{"app_name":"shop"},"n":%d,"text":"%0150d"}`, i, i)
-	}
-	for _, source := range []string{"memory", "journal"} {
-		b.Run(source, func(b *testing.B) {
-			b.ReportAllocs()
-			var rate float64
-			for b.Loop() {
-				b.StopTimer()
-				var s store.Outbox
-				if source == "memory" {
-					m := newMemory(b, nil)
-					m.add(events...)
-					s = m
-				} else {
-					j := openJournal(b, journaltest.Path(b))
-					recordRows(b, j, events...)
-					s = j.Outbox(destination)
-				}
-				target := &lean{delay: 50 * time.Millisecond}
-				b.StartTimer()
-				began := time.Now()
-				r := start(b, s, target, nil)
-				if err := r.Flush(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-				rate += n / time.Since(began).Seconds()
-				finish(b, r)
-				if target.rows != n {
-					b.Errorf("%d rows were sent, want %d", target.rows, n)
-				}
-			}
-			b.ReportMetric(rate/float64(b.N), "rows/s")
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
-		})
-	}
 }

@@ -62,31 +62,6 @@ func unguardedCall(ctx agent.Context, self tool.Tool, first *plugin.Plugin) func
 	}
 }
 
-// BenchmarkToolCall is both callbacks of a tool call in the first plugin, as the recorder and
-// the gate stand in it. The tool is not guarded.
-func BenchmarkToolCall(b *testing.B) {
-	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Settings: config.Guard{Tools: config.Tools("buy")}, Guard: unusedGuard()})
-	inTool(b, g, func(ctx agent.Context, self tool.Tool, first, _ *plugin.Plugin) {
-		one := unguardedCall(ctx, self, first)
-		b.ReportAllocs()
-		for b.Loop() {
-			one()
-		}
-	})
-}
-
-// BenchmarkToolsOfARequest is the gate's look at the 20 tools of a model request.
-func BenchmarkToolsOfARequest(b *testing.B) {
-	g, req := guardedTools(20)
-	inTool(b, g, func(ctx agent.Context, _ tool.Tool, _, last *plugin.Plugin) {
-		look := last.BeforeModelCallback()
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = look(ctx, req)
-		}
-	})
-}
-
 // guardedTools is a model request with n tools. Four in five are behind the gate: by name, by
 // a pattern, by Protect, and as an agent that runs as a tool.
 func guardedTools(n int) (*gate.Gate, *model.LLMRequest) {

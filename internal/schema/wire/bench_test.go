@@ -4,11 +4,8 @@
 package wire_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -54,35 +51,5 @@ func TestAllocs(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
-	}
-}
-
-func BenchmarkAppend(b *testing.B) {
-	for _, bc := range []struct {
-		name string
-		e    record.Event
-	}{{"1KB", sized(1000)}, {"3parts", threeParts()}, {"100KB", sized(100_000)}} {
-		b.Run(bc.name, func(b *testing.B) {
-			buf := make([]byte, 0, wire.RowOf(&bc.e).Size())
-			b.SetBytes(int64(cap(buf)))
-			b.ReportAllocs()
-			for b.Loop() {
-				row := wire.RowOf(&bc.e)
-				buf = row.Append(slices.Grow(buf[:0], row.Size()))
-			}
-		})
-		// A dynamic message made from the same event, with content_parts already parsed.
-		b.Run(bc.name+"/dynamic", func(b *testing.B) {
-			d := descriptor(b)
-			r, _ := want(b, &bc.e)
-			buf := make([]byte, 0, wire.RowOf(&bc.e).Size())
-			b.ReportAllocs()
-			for b.Loop() {
-				var err error
-				if buf, err = (proto.MarshalOptions{}).MarshalAppend(buf[:0], messageOf(d, r)); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -183,11 +183,3 @@ func TestHandlerConcurrentSafe(t *testing.T) {
 		t.Errorf("%d lines, want 1", lines)
 	}
 }
-
-func BenchmarkSuppressed(b *testing.B) {
-	log := logger(new(bytes.Buffer), time.Hour, nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		log.Warn("full")
-	}
-}
