@@ -28,6 +28,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -45,7 +46,7 @@ const elsewhere = "look elsewhere with --journal or --from."
 
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
+	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a database such as postgres://host/name, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
 	a.within = duration(ask.DefaultSince)
 	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 	for _, name := range a.datasetFlags(c) {
@@ -115,8 +116,8 @@ func ofDataset(c *cobra.Command, err error) error {
 // opened is where sessions are read from.
 type opened struct {
 	inspect.Source
-	// journal is nil where it is another source.
-	journal *journal.Journal
+	// journal is nil where it is another source than a store.
+	journal store.Store
 	close   func()
 }
 
@@ -136,9 +137,12 @@ func (a *app) source(ctx context.Context) (opened, error) {
 	case a.from == fromJournal:
 		return a.recorded(ctx, cfg)
 	case a.journalPath != "":
-		return opened{}, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
+		return opened{}, usageError{errors.New("--journal does not go with --from: leave one of them out")}
+	case isDatabase(a.from):
+		cfg.Store.Postgres = config.Postgres{DSN: config.Secret(a.from)}
+		return shared(ctx, cfg)
 	case a.from != fromDataset && !isRowsFile(a.from):
-		return opened{}, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
+		return opened{}, usageError{fmt.Errorf("--from is journal, dataset, a database or a file of rows, and there is no file %q", a.from)}
 	}
 	x, err := setup.Extractor(cfg)
 	if err != nil {
@@ -175,6 +179,9 @@ func isRowsFile(name string) bool {
 
 // recorded opens the journal for reading. It is not created.
 func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
+	if cfg.Store.Postgres.DSN != "" && a.journalPath == "" {
+		return shared(ctx, cfg)
+	}
 	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
 	remove := func() {}
 	if errors.Is(err, syscall.EROFS) {

@@ -81,8 +81,8 @@ func (a *app) stats(ctx context.Context, f statsFlags) error {
 	if s.Totals, err = inspect.Count(ctx, src.Source, inspect.Query{App: f.app, From: f.since.before(a.now())}, a.now(), a.note); err != nil {
 		return err
 	}
-	if src.journal != nil {
-		if err := a.ofJournal(ctx, src.journal, &s); err != nil {
+	if j, is := src.journal.(*journal.Journal); is {
+		if err := a.ofJournal(ctx, j, &s); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -339,7 +339,7 @@ func TestDatabaseAway(t *testing.T) {
 func TestCloseIsBounded(t *testing.T) {
 	url := pgtest.Database(t)
 	p := pgtest.NewProxy(t, url)
-	s, err := open(t.Context(), of(p.URL), quiet(), nil)
+	s, err := open(t.Context(), of(p.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +408,9 @@ func TestLeases(t *testing.T) {
 func TestSenderBySomebodysClock(t *testing.T) {
 	url := pgtest.Database(t)
 	a := opened(t, url)
-	late, err := open(t.Context(), of(url), quiet(), func() time.Time { return time.Now().Add(24 * time.Hour) })
+	ahead := of(url)
+	ahead.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+	late, err := open(t.Context(), ahead)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"flag"
@@ -37,7 +37,7 @@ func TestFlows(t *testing.T) {
 			for way, f := range f.Ways() {
 				pgtest.Exec(t, url, "TRUNCATE contextgraph.rows, contextgraph.sessions, contextgraph.approvals, contextgraph.steps, "+
 					"contextgraph.child_sessions, contextgraph.lost_rows, contextgraph.rules")
-				f.Store = func() (store.Store, error) { return open(t.Context(), of(url), quiet(), nil) }
+				f.Store = func() (store.Store, error) { return open(t.Context(), of(url)) }
 				r, err := f.Run(t.Context(), "")
 				if err != nil {
 					t.Fatal(way, err)
