@@ -140,7 +140,7 @@ func rules() []rule {
 			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/postgres internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
-		{pkg: "examples/agent", imports: ". record", link: dataset},
+		{pkg: "examples/agent", imports: ". pgstore record", link: dataset},
 		{
 			pkg:     "examples/adcp",
 			imports: ". config entity examples/adcp/internal/adserver graphsync page record safety",

@@ -29,7 +29,7 @@ func rowIn(session string, n int) record.Event {
 	}
 }
 
-// wantNumbers checks that the rows of each session have the numbers from 1 on, and each event id once.
+// wantNumbers checks that the rows of each session have the numbers from 1 on, and how many rows there are, unless it is negative.
 func wantNumbers(t *testing.T, url string, rows int64) {
 	t.Helper()
 	s := opened(t, url)
@@ -54,7 +54,7 @@ func wantNumbers(t *testing.T, url string, rows int64) {
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(bad) > 0 || found != rows {
+	if len(bad) > 0 || rows >= 0 && found != rows {
 		t.Errorf("%d rows, want %d; sessions with wrong numbers: %v", found, rows, bad)
 	}
 }
