@@ -20,7 +20,7 @@ func (x *examination) database(ctx context.Context, cfg config.Config) {
 		x.add(area, Error, "mend what it names: until then nothing is asked, answered or run", "%v", err)
 		return
 	}
-	x.ok(area, "%s answers, with version %d of PostgreSQL", h.Name, h.Version/10000)
+	x.ok(area, "%s answers, with version %d of PostgreSQL", h.Name, h.Version)
 	const init = `run "contextgraph init --store", by a role that may change it`
 	switch {
 	case h.Schema == 0:

@@ -40,17 +40,9 @@ func Examine(ctx context.Context, c Config) (h Health, err error) {
 	}
 	defer s.pool.Close()
 	h.Name, h.Newest = s.name, len(migrations)
-	v, err := only(query(ctx, s.pool, "select_server", scanServer))
-	h.Version = v.version
-	if err == nil {
-		err = v.fault()
-	}
-	if err == nil && v.made {
-		var m meta
-		m, err = only(query(ctx, s.pool, "select_meta", scanMeta))
-		h.Schema = m.version
-	}
-	if err == nil && v.made {
+	m, err := metaOf(ctx, s.pool)
+	h.Schema = m.version
+	if err == nil && h.Schema > 0 {
 		h.Missing, err = query(ctx, s.pool, "select_missing_rights", one[string])
 	}
 	if err == nil {
@@ -72,13 +64,12 @@ func (s *db) state(ctx context.Context, h *Health) error {
 	began := time.Now()
 	_, err = query(ctx, conn, "select_health", func(r scanner) (pid uint32, err error) {
 		var at time.Time
-		err = r.to(&at, &h.Commit, &h.Standby, &pid, &h.Asynchronous)
+		err = r.to(&h.Version, &at, &h.Commit, &h.Standby, &pid, &h.Asynchronous)
 		h.Within = time.Since(began)
 		h.Ahead = at.Sub(began.Add(h.Within / 2))
 		h.Pooled = pid != conn.Conn().PgConn().PID() // a pool gives its clients numbers of its own
 		return pid, err
 	})
-	mode := s.pool.Config().ConnConfig.DefaultQueryExecMode
-	h.Prepared = mode == pgx.QueryExecModeCacheStatement
+	h.Prepared = s.pool.Config().ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	return err
 }

@@ -29,7 +29,7 @@ UPDATE contextgraph.meta SET version = $1
 
 -- name: select_health
 -- What a role may not see of standbys is NULL.
-SELECT clock_timestamp(), current_setting('synchronous_commit'), pg_is_in_recovery(), pg_backend_pid(),
+SELECT current_setting('server_version_num')::int / 10000, clock_timestamp(), current_setting('synchronous_commit'), pg_is_in_recovery(), pg_backend_pid(),
   ARRAY(SELECT coalesce(application_name, '?') FROM pg_catalog.pg_stat_replication
     WHERE coalesce(sync_state, 'async') = 'async' ORDER BY 1)
 
