@@ -89,7 +89,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	for i, step := range stepsOfACall {
 		for way := range 4 {
 			before, killed := way%2 == 0, way < 2
-			if *killRounds == 0 && (i+way)%2 > 0 {
+			if *killRounds == 0 && (i+way)%2 == 0 {
 				continue
 			}
 			for round := range max(*killRounds, 1) {
