@@ -18,7 +18,7 @@ var every = flag.Int("every", 12, "run each n-th flow over a database")
 // TestFlows runs flows over a database: an attack or honest work ends as over a journal. Each instance of a flow is another
 // replica, behind a database that the one before has left.
 func TestFlows(t *testing.T) {
-	const dir = "../tests/flows"
+	const dir = "../../tests/flows"
 	paths, err := flowtest.Files(dir)
 	if err != nil {
 		t.Fatal(err)
