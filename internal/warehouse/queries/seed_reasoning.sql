@@ -1,5 +1,5 @@
--- From a kind of step over its effects to an entity that one of them saw. The pattern and what it
--- returns are those of the design of the context graph for the plugin for Python, over our graph.
+-- From a kind of step over its effects to an entity that one of them saw, in the words of the design of the context graph for
+-- the plugin for Python.
 GRAPH {{graph}}
 MATCH
   (decision:TechNode)-[c:Caused]->{1,20}(step:TechNode)

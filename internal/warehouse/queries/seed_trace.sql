@@ -1,5 +1,4 @@
--- The edges of a session, as the design of the context graph for the plugin for Python reads
--- them, over our graph.
+-- The edges of a session, in the words of the design of the context graph for the plugin for Python.
 GRAPH {{graph}}
 MATCH
   (parent:TechNode)-[c:Caused]->(child:TechNode)

@@ -1,5 +1,5 @@
--- The entities of a session with the times of the rows that saw them, as the design of the context
--- graph for the plugin for Python reads them, over our view.
+-- The entities of a session with the times of the rows that saw them, in the words of the design of the context graph for the
+-- plugin for Python.
 SELECT
   b.node_type,
   b.node_value,
