@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Agent is the smallest agent with an action behind the gate: go run ./examples/agent. It answers with Gemini when
-// GOOGLE_API_KEY is set, else with a scripted model. The journal is contextgraph.db in the working directory; with
-// --postgres URL rows and approvals stand in a database.
+// GOOGLE_API_KEY is set, else with a scripted model. The journal is contextgraph.db in the working directory.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -23,15 +21,9 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/pgstore"
 )
 
 func main() {
-	database := flag.String("postgres", "", "URL of a PostgreSQL database, in place of the journal")
-	flag.Parse()
-	if *database != "" {
-		os.Setenv("CONTEXTGRAPH_STORE_POSTGRES_DSN", *database)
-	}
 	if err := run(context.Background(), "examples/agent/contextgraph.yaml", os.Stdout); err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +36,7 @@ type drink struct {
 }
 
 func run(ctx context.Context, config string, out io.Writer) (err error) {
-	cg, err := contextgraph.FromFile(config, pgstore.Option())
+	cg, err := contextgraph.FromFile(config, options()...)
 	if err != nil {
 		return err
 	}
