@@ -219,7 +219,7 @@ The command ends with
 			root.AddCommand(c)
 		}
 	}
-	group("look", "Look:", a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.statsCommand())
+	group("look", "Look:", a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.flowCommand(), a.statsCommand())
 	group("decide", "Decide:", a.approveCommand(), a.rejectCommand(), a.resolveCommand())
 	group("back", "Go back:", a.checkpointCommands()...)
 	group("guard", "Check and guard:", a.checkCommand(), a.rulesCommand(), a.testCommand(), a.wouldHaveBlockedCommand(), a.doctorCommand())

@@ -143,7 +143,7 @@ func rules() []rule {
 		{pkg: "examples/agent", imports: ". pgstore record", link: dataset},
 		{
 			pkg:     "examples/adcp",
-			imports: ". config entity examples/adcp/internal/adserver graphsync page record safety",
+			imports: ". config entity examples/adcp/internal/adserver flow graphsync page record safety",
 			link:    dataset,
 		},
 		{pkg: "examples/identity", link: "modules"},
