@@ -18,7 +18,17 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/postgres"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
+)
+
+// Errors of an Open that finds a schema of another version of contextgraph.
+var (
+	// ErrSchemaNewer says that a later version has changed the schema: run that version.
+	ErrSchemaNewer = postgres.ErrSchemaNewer
+	// ErrSchemaOlder says that the role of the program may not bring the schema up to date: let one that may run
+	// "contextgraph init --store".
+	ErrSchemaOlder = postgres.ErrSchemaOlder
 )
 
 // Option keeps rows and approvals in the database that the configuration names, if it names one.
@@ -30,17 +40,5 @@ func (part) Name() string { return "pgstore" }
 
 // OpenStore is what the core calls.
 func (part) OpenStore(ctx context.Context, c config.Config, log *slog.Logger, now func() time.Time, to []string) (store.Store, error) {
-	s, err := open(ctx, c, log, now)
-	if err == nil {
-		for _, name := range to {
-			err = s.createDestination(ctx, name)
-			if err != nil {
-				break
-			}
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return postgres.Open(ctx, postgres.Config{Config: c, Logger: log, Now: now, Destinations: to})
 }

@@ -51,7 +51,7 @@ requests that a guard looks at. The exit code is 0 whatever it shows: contextgra
 			return usageError{errors.New("--watch follows all requests: leave the id out")}
 		case a.output == outputJSON:
 			return usageError{errors.New("--watch prints line by line: use --output ndjson")}
-		case a.from != fromJournal:
+		case a.from != fromJournal && !isDatabase(a.from):
 			return usageError{errors.New("--watch goes with the journal: leave --from out")}
 		}
 		return nil
@@ -198,7 +198,7 @@ func (a *app) watch(ctx context.Context, src opened, q inspect.Query) error {
 	defer stop()
 	var w inspect.Watcher
 	for last := int64(-1); ; {
-		seq, err := src.journal.LastSeq(ctx)
+		seq, err := src.journal.Changes(ctx)
 		if err == nil && (seq != last || w.Due(a.now())) {
 			last = seq
 			err = a.tellChanges(ctx, &w, src, q)

@@ -34,7 +34,7 @@ import (
 const initTimeout = 10 * time.Minute
 
 func (a *app) initCommand() *cobra.Command {
-	var dryRun, offline bool
+	var dryRun, offline, inStore bool
 	var from record.Session
 	var flows string
 	timeout := duration(initTimeout)
@@ -46,6 +46,8 @@ func (a *app) initCommand() *cobra.Command {
 of the graph, the views and the property graph. Nothing is dropped or retyped, and no row is
 touched. It can be run again at any time.
 
+With --store, it makes the schema of the database of the section store, or brings it up to date.
+
 With --from, it drafts a configuration from the calls of a recorded session instead: rules, and a
 checker for each type, as YAML to be read and corrected.`,
 		Example: `  contextgraph init --project my-project --dataset agents --location EU
@@ -56,11 +58,14 @@ checker for each type, as YAML to be read and corrected.`,
 			if from.ID != "" {
 				return a.propose(c.Context(), from, flows)
 			}
+			ctx, cancel := context.WithTimeout(c.Context(), time.Duration(timeout))
+			defer cancel()
+			if inStore {
+				return a.initStore(ctx)
+			}
 			if offline && !dryRun {
 				return usageError{errors.New("--offline goes with --dry-run")}
 			}
-			ctx, cancel := context.WithTimeout(c.Context(), time.Duration(timeout))
-			defer cancel()
 			if dryRun {
 				return a.plan(ctx, offline)
 			}
@@ -72,6 +77,7 @@ checker for each type, as YAML to be read and corrected.`,
 	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
 	ownerFlags(c, &from)
 	f.StringVar(&flows, "flows", "", "with --from: write an honest flow and an attack into this folder, for contextgraph test")
+	f.BoolVar(&inStore, "store", false, "make the schema of the database of the section store, or bring it up to date; no dataset")
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
 	f.BoolVar(&offline, "offline", false, "with --dry-run: do not look at the dataset")
 	f.BoolVar(&o.NoDataset, "no-dataset", false, "do not create the dataset")

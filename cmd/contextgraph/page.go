@@ -255,7 +255,7 @@ func (f *serveFlags) fault(from string) error {
 		return errors.New("--agent-header goes with --allow-decisions or --agent-check")
 	case f.remote && f.check != "":
 		return errors.New("--agent-check is for loopback: whoever reaches the page could make the agent ask other systems; use a tunnel such as ssh -L")
-	case f.decisions && from != fromJournal:
+	case f.decisions && from != fromJournal && !isDatabase(from):
 		return errors.New("--allow-decisions goes with the journal: leave --from out")
 	}
 	return nil
@@ -273,7 +273,7 @@ func (a *app) serve(ctx context.Context, src opened, f serveFlags, hosts []strin
 	if src.journal != nil {
 		update := func(ctx context.Context) error { return inspect.KeepSummaries(ctx, src.Source, a.now()) }
 		defer keepSummaries(ctx, update, options.Logger)()
-		options.Changes = src.journal.LastSeq
+		options.Changes = src.journal.Changes
 		switch agent, err := f.checker(); {
 		case err != nil:
 			return err

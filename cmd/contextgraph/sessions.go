@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
@@ -157,8 +158,8 @@ of --since. BigQuery bills that.`,
 		if s.Totals, err = inspect.Count(ctx, src.Source, inspect.Query{App: application, From: since.before(a.now())}, a.now(), a.note); err != nil {
 			return err
 		}
-		if src.journal != nil {
-			if err := s.ofJournal(ctx, src); err != nil {
+		if j, is := src.journal.(*journal.Journal); is {
+			if err := s.ofJournal(ctx, j, src.cfg); err != nil {
 				return err
 			}
 		}
@@ -167,15 +168,15 @@ of --since. BigQuery bills that.`,
 }
 
 // ofJournal sets what only a journal has.
-func (s *recordStats) ofJournal(ctx context.Context, src opened) (err error) {
-	if s.Files, err = journal.Sizes(src.journal.Path()); err != nil || !src.cfg.BigQuery.Enabled() {
+func (s *recordStats) ofJournal(ctx context.Context, j *journal.Journal, cfg config.Config) (err error) {
+	if s.Files, err = journal.Sizes(j.Path()); err != nil || !cfg.BigQuery.Enabled() {
 		return err
 	}
-	names, err := warehouse.NamesOf(src.cfg.BigQuery)
+	names, err := warehouse.NamesOf(cfg.BigQuery)
 	if err != nil {
 		return err
 	}
-	l, err := src.journal.Outbox(names.Destination()).Backlog(ctx)
+	l, err := j.Outbox(names.Destination()).Backlog(ctx)
 	s.Destination = &destinationJSON{names.Destination(), l.Rows, l.Oldest, l.Graphs, l.DeadLetters}
 	return err
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -46,7 +47,7 @@ const elsewhere = "look elsewhere with --journal or --from."
 
 // reads makes c read sessions: run gets the source that --from names.
 func (a *app) reads(c *cobra.Command, run func(ctx context.Context, src opened, args []string) error) *cobra.Command {
-	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
+	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a database such as postgres://host/name, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
 	a.within = duration(ask.DefaultSince)
 	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 	for _, name := range a.datasetFlags(c) {
@@ -131,8 +132,8 @@ func ofDataset(c *cobra.Command, err error) error {
 type opened struct {
 	inspect.Source
 	cfg config.Config
-	// journal and dataset are nil where it is another source.
-	journal *journal.Journal
+	// journal and dataset are nil where it is another source. The first is a store, which may be a database.
+	journal store.Store
 	dataset *bigquery.Dataset
 	close   func()
 }
@@ -149,9 +150,16 @@ func (a *app) source(ctx context.Context) (opened, error) {
 	case a.from == fromJournal:
 		return a.recorded(ctx)
 	case a.journalPath != "":
-		return opened{}, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
+		return opened{}, usageError{errors.New("--journal does not go with --from: leave one of them out")}
+	case isDatabase(a.from):
+		cfg, err := a.fileConfig()
+		if err != nil {
+			return opened{}, err
+		}
+		cfg.Store.Postgres = config.Postgres{DSN: config.Secret(a.from)}
+		return shared(ctx, cfg)
 	case a.from != fromDataset && !isRowsFile(a.from):
-		return opened{}, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
+		return opened{}, usageError{fmt.Errorf("--from is journal, dataset, a database or a file of rows, and there is no file %q", a.from)}
 	}
 	cfg, x, err := a.rules()
 	if err != nil {
@@ -198,6 +206,9 @@ func (a *app) recorded(ctx context.Context) (opened, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return opened{}, err
+	}
+	if cfg.Store.Postgres.DSN != "" && a.journalPath == "" {
+		return shared(ctx, cfg)
 	}
 	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
 	remove := func() {}

@@ -36,7 +36,7 @@ type drink struct {
 }
 
 func run(ctx context.Context, config string, out io.Writer) (err error) {
-	cg, err := contextgraph.FromFile(config)
+	cg, err := contextgraph.FromFile(config, options()...)
 	if err != nil {
 		return err
 	}

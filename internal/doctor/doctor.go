@@ -65,7 +65,7 @@ const (
 
 // Finding is one thing that was looked at.
 type Finding struct {
-	// Area is "config", "journal", "rules", "replication", "clock", "checkers" or "bigquery".
+	// Area is "config", "journal", "store", "rules", "replication", "clock", "checkers" or "bigquery".
 	Area  string `json:"area"`
 	Level Level  `json:"level"`
 	Text  string `json:"text"`
@@ -109,7 +109,12 @@ func Examine(ctx context.Context, o Options) []Finding {
 	if !ok {
 		return x.found
 	}
-	last := x.journal(ctx, cfg.Journal.WithDefaults().Path)
+	var last time.Time
+	if cfg.Store.Postgres.DSN != "" {
+		x.database(ctx, cfg)
+	} else {
+		last = x.journal(ctx, cfg.Journal.WithDefaults().Path)
+	}
 	if !last.IsZero() {
 		x.rules(ctx, cfg)
 	}

@@ -115,16 +115,17 @@ func rules() []rule {
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
 		{
-			pkg:     "pgstore",
-			imports: ". config entity internal/queue internal/schema internal/store internal/text internal/text/ratelog plugin record safety",
-			link:    dataset, itself: adk + " " + cloud + " " + network + " " + storage,
+			pkg:     "internal/postgres",
+			imports: "config entity internal/queue internal/schema internal/store internal/text internal/text/ratelog plugin record safety",
+			link:    dataset + " " + storage, itself: adk + " " + cloud + " " + network,
 		},
+		{pkg: "pgstore", imports: ". config internal/postgres internal/store", link: dataset, itself: adk + " " + cloud + " " + network + " " + storage},
 		// Optional, and for programs without the rest too.
 		{pkg: "flow", link: dataset + " database/sql " + storage, itself: cloud},
 		{pkg: "internal/propose", imports: "entity graphsync internal/text record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
-			imports: "config graphsync internal/bigquery internal/journal internal/setup internal/store internal/text safety",
+			imports: "config graphsync internal/bigquery internal/journal internal/postgres internal/setup internal/store internal/text safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{
@@ -136,10 +137,10 @@ func rules() []rule {
 		{pkg: "internal/flowtest", imports: ". config entity internal/setup internal/store internal/text record safety", link: dataset, itself: cloud + " " + storage},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask checkpoint config graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask checkpoint config graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/postgres internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
-		{pkg: "examples/agent", imports: ". record", link: dataset},
+		{pkg: "examples/agent", imports: ". pgstore record", link: dataset},
 		{
 			pkg:     "examples/adcp",
 			imports: ". config entity examples/adcp/internal/adserver flow graphsync page record safety",

@@ -36,6 +36,9 @@ func (j *Journal) LastSeq(ctx context.Context) (int64, error) {
 	return get(ctx, j, "number of the last row", lastSeq)
 }
 
+// Changes is [Journal.LastSeq]: rows are committed in the order of their numbers.
+func (j *Journal) Changes(ctx context.Context) (int64, error) { return j.LastSeq(ctx) }
+
 func (o *outbox) LastSeq(ctx context.Context) (int64, error) { return o.journal.LastSeq(ctx) }
 
 func lastSeq(conn *sqlite.Conn) (seq int64, err error) {

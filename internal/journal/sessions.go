@@ -33,7 +33,6 @@ func (j *Journal) Sessions(ctx context.Context, q store.Query) ([]store.Session,
 			b.time(q.From, q.To)
 			b.integer(cmp.Or(q.Before, math.MaxInt64))
 			b.text(q.Prefix, afterPrefix(q.Prefix))
-			b.integer(q.After)
 		}, func(stmt *sqlite.Stmt) error {
 			s, err := scanSummary(stmt)
 			list = append(list, s)

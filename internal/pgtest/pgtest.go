@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,7 +40,8 @@ type Server struct {
 	Port   int
 	dir    string
 	runs   []*exec.Cmd
-	pooled int // the port of PgBouncer, once it runs
+	main   *exec.Cmd // of them the server itself
+	pooled int       // the port of PgBouncer, once it runs
 }
 
 // Database returns the URL of a fresh and empty database, on a server that is shared by the tests of the binary.
@@ -62,6 +64,57 @@ func Pooled(t testing.TB, url string) string {
 		}
 	}
 	return s.url(s.pooled, url[strings.LastIndexByte(url, '/')+1:])
+}
+
+// Crash ends the server at once, calls during, and starts it again.
+func Crash(t testing.TB, during func()) {
+	t.Helper()
+	s := shared(t)
+	_ = s.main.Process.Signal(syscall.SIGQUIT)
+	_ = s.main.Wait()
+	during()
+	again := command(s.dir, s.main.SysProcAttr.Credential, s.main.Path, s.main.Args[1:])
+	s.runs[slices.Index(s.runs, s.main)] = again
+	s.main = again
+	err := again.Start()
+	if err == nil {
+		err = s.answers(s.Port)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Standby returns the URL of a database on an asynchronous standby of the server, which follows it through the proxy, and
+// what makes it a server of its own. It ends with the test.
+func Standby(t testing.TB, p *Proxy) (url string, promote func()) {
+	t.Helper()
+	s := shared(t)
+	backup, err := program("pg_basebackup")
+	postgres, err2 := program("postgres")
+	as, err3 := nobody()
+	port, err4 := freePort()
+	if err := errors.Join(err, err2, err3, err4); err != nil {
+		missing(t, err)
+	}
+	data := filepath.Join(s.dir, "standby")
+	database := p.URL[strings.LastIndexByte(p.URL, '/')+1:]
+	if err := s.finish(as, backup, "-D", data, "-R", "-d", strings.TrimSuffix(p.URL, database)+"postgres?application_name=follower", "-c", "fast", "--no-sync"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(s.dir, as, postgres, []string{"-D", data, "-p", strconv.Itoa(port), "-h", "127.0.0.1", "-k", s.dir, "-c", "fsync=off", "-c", "max_connections=300"})
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGQUIT)
+		_ = cmd.Wait()
+		_ = os.RemoveAll(data)
+	})
+	if err := s.answers(port); err != nil {
+		t.Fatal(err)
+	}
+	return s.url(port, database), func() { Exec(t, s.url(port, "postgres"), "SELECT pg_promote(true, 60)") }
 }
 
 // Stop stops what runs. TestMain calls it at the end.
@@ -157,6 +210,9 @@ func start() (*Server, error) {
 		}
 		err = s.begin(as, postgres, "-D", data, "-p", strconv.Itoa(s.Port), "-h", "127.0.0.1", "-k", dir,
 			"-c", "fsync="+fsync, "-c", "max_connections=300", "-c", "max_wal_size=4GB")
+	}
+	if err == nil {
+		s.main = s.runs[0]
 	}
 	if err == nil {
 		err = s.answers(s.Port)

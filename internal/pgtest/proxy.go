@@ -26,6 +26,7 @@ type Proxy struct {
 	mu     sync.Mutex
 	fault  string // a part of a statement
 	before bool   // the statement is lost, and not its answer
+	act    func() // in the place of the loss
 	away   bool
 	conns  map[net.Conn]bool
 	hits   int
@@ -56,9 +57,15 @@ func (p *Proxy) LoseAnswer(part string) { p.lose(part, false) }
 func (p *Proxy) LoseStatement(part string) { p.lose(part, true) }
 
 func (p *Proxy) lose(part string, before bool) {
+	p.At(part, before, nil)
+}
+
+// At calls act when the next statement with a part is on its way to the server, or when its answer is on its way back. Then
+// it is lost.
+func (p *Proxy) At(part string, before bool, act func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault, p.before = part, before
+	p.fault, p.before, p.act = part, before, act
 }
 
 // Lost returns how often something was lost.
@@ -127,13 +134,16 @@ func (p *Proxy) forward(client, server net.Conn, deaf, gone chan struct{}) {
 		}
 		p.mu.Lock()
 		hit := p.fault != "" && bytes.Contains(buffer[:n], []byte(p.fault))
-		before := p.before
+		before, act := p.before, p.act
 		if hit {
 			p.fault = ""
 			p.hits++
 		}
 		p.mu.Unlock()
 		if hit && before {
+			if act != nil {
+				act()
+			}
 			return
 		}
 		if hit {
@@ -146,6 +156,9 @@ func (p *Proxy) forward(client, server net.Conn, deaf, gone chan struct{}) {
 			select {
 			case <-time.After(p.Delay):
 			case <-gone:
+			}
+			if act != nil {
+				act()
 			}
 			return
 		}

@@ -334,7 +334,7 @@ func (s *memory) SetRules(ctx context.Context, digest string, text []byte) error
 	})
 }
 
-func (s *memory) LastSeq(ctx context.Context) (int64, error) {
+func (s *memory) Changes(ctx context.Context) (int64, error) {
 	return get(ctx, s, func() int64 { return s.m.last })
 }
 

@@ -25,6 +25,8 @@ type Publisher interface {
 	Store
 	// ID is the name of the store in other places. It is made with the store and never changes.
 	ID() string
+	// LastSeq returns the greatest number of a committed row, 0 if there is none.
+	LastSeq(ctx context.Context) (int64, error)
 	// Writer names the store as the one that has the rows of a session. If retention removed rows of it, the
 	// name is another one after each removal: a graph of the rows since then says nothing about the steps
 	// before, and so does not take the place of theirs.

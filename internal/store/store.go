@@ -106,8 +106,8 @@ type Store interface {
 
 	// Ledger returns the ledger of approvals.
 	Ledger() safety.Ledger
-	// LastSeq returns the greatest number of a committed row, 0 if there is none.
-	LastSeq(ctx context.Context) (int64, error)
+	// Changes returns a number that grows with each row that is committed, 0 if there is none.
+	Changes(ctx context.Context) (int64, error)
 	// Stats returns the counters of this process.
 	Stats() Stats
 	// Close stores what waits. It returns soon after ctx ends.
@@ -128,8 +128,6 @@ type Query struct {
 	// Before selects the sessions with a smaller LastSeq. Use it for the next page: unlike Offset,
 	// it costs nothing far down, and new rows do not move anything. 0 selects all.
 	Before int64
-	// After selects the sessions with a greater LastSeq, which have new rows. 0 selects all.
-	After int64
 	// Limit is the greatest number of sessions to return. Default [DefaultLimit].
 	Limit int
 	// Offset is the number of sessions to skip.
@@ -141,8 +139,8 @@ const DefaultLimit = 100
 
 // Check refuses numbers that mean nothing.
 func (q *Query) Check() error {
-	if min(q.Before, q.After) < 0 || q.Limit < 0 || q.Offset < 0 {
-		return fmt.Errorf("list sessions: limit %d, offset %d, before %d, after %d: none may be negative", q.Limit, q.Offset, q.Before, q.After)
+	if min(q.Before, int64(q.Limit), int64(q.Offset)) < 0 {
+		return fmt.Errorf("list sessions: limit %d, offset %d, before %d: none may be negative", q.Limit, q.Offset, q.Before)
 	}
 	return nil
 }
@@ -152,7 +150,7 @@ func (q *Query) selects(l *Session) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
 	return is(q.App, l.Session.App) && is(q.User, l.Session.User) && is(q.ID, l.Session.ID) && strings.HasPrefix(l.Session.ID, q.Prefix) &&
 		(q.From.IsZero() || !l.Last.Before(q.From)) && (q.To.IsZero() || l.Last.Before(q.To)) &&
-		(q.Before == 0 || l.LastSeq < q.Before) && l.LastSeq > q.After
+		(q.Before == 0 || l.LastSeq < q.Before)
 }
 
 // Session is one line of the list of sessions.

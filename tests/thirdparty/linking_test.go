@@ -59,7 +59,7 @@ func TestPartsLinkNothingOfEachOther(t *testing.T) {
 		"cloud.google.com/go/bigquery", "cloud.google.com/go/bigquery/storage/managedwriter", "github.com/apache/arrow/go/v15/arrow",
 	}
 	ofPage := []string{module + "page", module + "internal/viewer", module + "internal/inspect"}
-	ofPostgres := []string{module + "pgstore", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgxpool"}
+	ofPostgres := []string{module + "pgstore", module + "internal/postgres", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgxpool"}
 	// Package inspect reads both a journal and a dataset.
 	ofPageOnly := ofPage[:2]
 	for _, program := range []struct {

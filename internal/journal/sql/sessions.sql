@@ -30,7 +30,7 @@ FROM listed_sessions
 WHERE (?1 = '' OR app_name = ?1) AND (?2 = '' OR user_id = ?2)
   AND (?5 = '' OR session_id = ?5) AND (?9 = '' OR session_id >= ?9 AND session_id < ?10)
   AND (?6 IS NULL OR last_time >= ?6) AND (?7 IS NULL OR last_time < ?7)
-  AND last_seq < ?8 AND last_seq > ?11
+  AND last_seq < ?8
 ORDER BY last_seq DESC
 LIMIT +?3 OFFSET ?4
 

@@ -40,7 +40,7 @@ func calls(t *testing.T, ctx context.Context, s store.Store) map[string]func() e
 		"KeepSummaries": func() error { return s.KeepSummaries(ctx, []store.NewSummary{kept}) },
 		"Rules":         func() error { _, _, err := s.Rules(ctx, ""); return err },
 		"SetRules":      func() error { return s.SetRules(ctx, "digest", []byte("[]")) },
-		"LastSeq":       func() error { _, err := s.LastSeq(ctx); return err },
+		"Changes":       func() error { _, err := s.Changes(ctx); return err },
 
 		"Create":     func() error { return l.Create(ctx, Pending(2)) },
 		"Attach":     func() error { return l.Attach(ctx, Pending(1).ID, "confirmation") },

@@ -193,8 +193,8 @@ func (v *view) look() {
 	slices.Sort(v.numbers)
 	stats := s.Stats()
 	v.say("Stats", nil, []uint64{stats.Accepted, stats.Stored, stats.Duplicates, stats.Refused(), uint64(stats.QueuedRows)})
-	last, err := s.LastSeq(ctx)
-	v.say("LastSeq", err, v.place(last))
+	changes, err := s.Changes(ctx)
+	v.say("Changes", err, changes > 0)
 	for _, of := range v.sessions {
 		rows, err := store.Events(ctx, s, of)
 		v.say("RowsAfter", err, v.rows(rows))
@@ -261,7 +261,7 @@ func (v *view) query() (q store.Query) {
 			set()
 		}
 	}
-	number := func() int64 { return v.numbers[v.IntN(len(v.numbers))] }
+
 	some(func() { q.App = of.App })
 	some(func() { q.User = of.User })
 	some(func() { q.ID = of.ID })
@@ -269,8 +269,7 @@ func (v *view) query() (q store.Query) {
 	some(func() { q.From = v.time() })
 	some(func() { q.To = v.time() })
 	if len(v.numbers) > 0 {
-		some(func() { q.Before = number() })
-		some(func() { q.After = number() })
+		some(func() { q.Before = v.numbers[v.IntN(len(v.numbers))] })
 	}
 	q.Limit, q.Offset = v.IntN(5), v.IntN(2)*v.IntN(4)
 	return q

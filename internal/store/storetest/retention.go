@@ -76,8 +76,9 @@ func removeSessions(k keeper) {
 		k.put(gone, fmt.Sprint("r", n), 2*day)
 	}
 	k.put(grown, "last", time.Hour)
-	before, err := k.a.LastSeq(k.t.Context())
-	wantErr(k.t, "LastSeq", err, nil)
+	last, _, err := k.a.Session(k.t.Context(), grown)
+	wantErr(k.t, "Session", err, nil)
+	before := last.LastSeq
 	k.left(0, grown)
 	wantSame(k.t, "rows of a session that goes on", nil, 4, len(events(k.t, k.a, grown)))
 	wantLosses(k.t, grown, nil, k.a, k.b)

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/pgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/store"
 )
 
 func TestMain(m *testing.M) {
@@ -26,17 +27,26 @@ func TestMain(m *testing.M) {
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
+// part opens a store as package pgstore does.
+type part struct{}
+
+func (part) Name() string { return "pgstore" }
+
+func (part) OpenStore(ctx context.Context, c config.Config, log *slog.Logger, now func() time.Time, to []string) (store.Store, error) {
+	return Open(ctx, Config{Config: c, Logger: log, Now: now, Destinations: to})
+}
+
 // of returns the configuration of a store.
-func of(url string) config.Config {
+func of(url string) Config {
 	c := config.Config{Store: config.Store{Postgres: config.Postgres{DSN: config.Secret(url)}}}
 	c.Journal.CommitInterval = time.Millisecond
-	return c
+	return Config{Config: c, Logger: quiet()}
 }
 
 // opened opens a store until the end of the test.
 func opened(t testing.TB, url string) *db {
 	t.Helper()
-	s, err := open(t.Context(), of(url), quiet(), nil)
+	s, err := open(t.Context(), of(url))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ SELECT s.app_name, s.user_id, s.session_id, s.first_time, s.last_time, s.last_se
   coalesce((SELECT a.state FROM contextgraph.approvals AS a WHERE a.session = s.key ORDER BY a.number DESC LIMIT 1), '')
 FROM contextgraph.sessions AS s
 WHERE s.events > 0 AND ($1 = '' OR s.app_name = $1) AND ($2 = '' OR s.user_id = $2) AND ($3 = '' OR s.session_id = $3)
-  AND starts_with(s.session_id, $4) AND s.last_time >= $5 AND s.last_time < $6 AND s.last_seq < $7 AND s.last_seq > $8
+  AND starts_with(s.session_id, $4) AND s.last_time >= $5 AND s.last_time < $6 AND s.last_seq < $7
 ORDER BY s.last_seq DESC
-LIMIT $9 OFFSET $10
+LIMIT $8 OFFSET $9
 
 -- name: select_session
 -- In the columns of select_sessions.
@@ -27,6 +27,10 @@ WHERE s.events > 0 AND s.key = $1
 
 -- name: select_last_seq
 SELECT coalesce(max(last_seq), 0) FROM contextgraph.sessions WHERE events > 0
+
+-- name: select_changes
+-- By the numbers of each session: those of all rows are committed out of order.
+SELECT coalesce(sum(number), 0)::bigint FROM contextgraph.sessions
 
 -- name: select_stamp
 SELECT last_seq, events, lost, (SELECT coalesce(sum(version), 0)::bigint FROM contextgraph.approvals WHERE session = $1)

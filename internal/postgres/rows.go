@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"cmp"
@@ -117,6 +117,10 @@ func (s *db) LastSeq(ctx context.Context) (int64, error) {
 	return only(read(ctx, s, "select_last_seq", one[int64]))
 }
 
+func (s *db) Changes(ctx context.Context) (int64, error) {
+	return only(read(ctx, s, "select_changes", one[int64]))
+}
+
 func (s *db) Losses(ctx context.Context, of record.Session) ([]store.Loss, error) {
 	lost, err := read(ctx, s, "select_losses", func(r scanner) (l store.Loss, err error) {
 		removed := false
@@ -195,7 +199,7 @@ func (s *db) Sessions(ctx context.Context, q store.Query) ([]store.Session, erro
 	if !q.To.IsZero() {
 		to = q.To.UnixMicro()
 	}
-	return read(ctx, s, "select_sessions", scanLine, q.App, q.User, q.ID, q.Prefix, from, to, cmp.Or(q.Before, math.MaxInt64), q.After,
+	return read(ctx, s, "select_sessions", scanLine, q.App, q.User, q.ID, q.Prefix, from, to, cmp.Or(q.Before, math.MaxInt64),
 		cmp.Or(q.Limit, store.DefaultLimit), q.Offset)
 }
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"flag"
@@ -18,7 +18,7 @@ var every = flag.Int("every", 12, "run each n-th flow over a database")
 // TestFlows runs flows over a database: an attack or honest work ends as over a journal. Each instance of a flow is another
 // replica, behind a database that the one before has left.
 func TestFlows(t *testing.T) {
-	const dir = "../tests/flows"
+	const dir = "../../tests/flows"
 	paths, err := flowtest.Files(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestFlows(t *testing.T) {
 			for way, f := range f.Ways() {
 				pgtest.Exec(t, url, "TRUNCATE contextgraph.rows, contextgraph.sessions, contextgraph.approvals, contextgraph.steps, "+
 					"contextgraph.child_sessions, contextgraph.lost_rows, contextgraph.rules")
-				f.Store = func() (store.Store, error) { return open(t.Context(), of(url), quiet(), nil) }
+				f.Store = func() (store.Store, error) { return open(t.Context(), of(url)) }
 				r, err := f.Run(t.Context(), "")
 				if err != nil {
 					t.Fatal(way, err)

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -27,14 +27,14 @@ type life struct {
 	err     error          // of Close, to be read after done is closed
 }
 
-// start starts the goroutines.
-func (s *db) start(c config.Journal) {
+// start starts the goroutines. Who only reads removes nothing.
+func (s *db) start(c config.Journal, read bool) {
 	s.closing, s.done = make(chan struct{}), make(chan struct{})
 	s.hurry, s.hasten = context.WithCancelCause(context.Background())
 	s.flushes, s.known = make(chan chan error), make(map[string]struct{})
 	s.held = make(map[string]struct{})
 	s.busy.Go(s.renew)
-	if c.Retention.MaxAge > 0 {
+	if c.Retention.MaxAge > 0 && !read {
 		s.busy.Go(func() { s.retain(c.Retention.MaxAge) })
 	}
 	go s.write(c.CommitInterval)
@@ -65,7 +65,7 @@ func (s *db) every(interval time.Duration, f func()) {
 // do runs f, which may take statementTime and ends with the store.
 func (s *db) do(ctx context.Context, what string, f func(ctx context.Context) error) error {
 	if s.isClosed() {
-		return fmt.Errorf("pgstore: %s: %w", what, store.ErrClosed)
+		return fmt.Errorf("postgres: %s: %w", what, store.ErrClosed)
 	}
 	bounded, cancel := context.WithTimeout(ctx, statementTime)
 	defer cancel()
@@ -103,7 +103,7 @@ func (s *db) Close(ctx context.Context) error {
 	case <-s.done:
 		return s.err
 	case <-time.After(closeGrace):
-		return fmt.Errorf("pgstore: close: %w: the connections do not end", context.Cause(ctx))
+		return fmt.Errorf("postgres: close: %w: the connections do not end", context.Cause(ctx))
 	}
 }
 

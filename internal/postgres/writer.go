@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -53,9 +53,9 @@ func (s *db) Flush(ctx context.Context) error {
 	select {
 	case s.flushes <- done:
 	case <-s.closing:
-		return fmt.Errorf("pgstore: flush: %w", store.ErrClosed)
+		return fmt.Errorf("postgres: flush: %w", store.ErrClosed)
 	case <-ctx.Done():
-		return fmt.Errorf("pgstore: flush: %w", context.Cause(ctx))
+		return fmt.Errorf("postgres: flush: %w", context.Cause(ctx))
 	}
 	select {
 	case err := <-done:
@@ -64,7 +64,7 @@ func (s *db) Flush(ctx context.Context) error {
 		}
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("pgstore: flush: %w", context.Cause(ctx))
+		return fmt.Errorf("postgres: flush: %w", context.Cause(ctx))
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *db) Commit(ctx context.Context, eventID string) error {
 	}
 	stored, err := s.Stored(ctx, eventID)
 	if err == nil && !stored {
-		err = errors.New("pgstore: the row was dropped because the queue was full, or the database refused it; " +
+		err = errors.New("postgres: the row was dropped because the queue was full, or the database refused it; " +
 			"Stats and the log say which")
 	}
 	return err
@@ -153,7 +153,7 @@ func (s *db) finish() {
 		lost += s.queue.Abandon(s.taken, store.LostUnwritten)
 		s.taken = s.queue.Take(s.taken[:0])
 	}
-	s.err = fmt.Errorf("pgstore: close: %d rows were not written: %w: %w", lost, context.Cause(s.hurry), err)
+	s.err = fmt.Errorf("postgres: close: %d rows were not written: %w: %w", lost, context.Cause(s.hurry), err)
 }
 
 // commit stores all rows that waited when it was called, and the known losses. If that fails, the rows stay first in
@@ -182,7 +182,7 @@ func (s *db) commit() error {
 			err = s.saveLosses()
 		}
 		if err != nil {
-			err = fmt.Errorf("pgstore: store rows: %w", err)
+			err = fmt.Errorf("postgres: store rows: %w", err)
 			s.failed(err)
 			return err
 		}
@@ -303,6 +303,7 @@ func (s *db) insert(rows []*record.Event) (stored int64, err error) {
 	ctx, cancel := context.WithTimeout(s.hurry, statementTime)
 	defer cancel()
 	var b pgx.Batch // one round trip, and one transaction
+	b.Queue(statement("bound_rows"))
 	if len(missing.keys) > 0 {
 		b.Queue(statement("insert_sessions"), texts([]any{missing.keys, missing.app, missing.user, missing.ids})...)
 	}
@@ -370,6 +371,7 @@ func (s *db) saveLosses() error {
 		of.add(l.Session, key)
 		counts.Queue(statement("add_lost_rows"), texts([]any{key, digest(l.Run), l.Run, l.Rows, store.LossRuns, digest("")})...)
 	}
+	b.Queue(statement("bound_rows"))
 	b.Queue(statement("insert_sessions"), texts([]any{of.keys, of.app, of.user, of.ids})...)
 	b.Queue(statement("lock_sessions"), of.keys)
 	b.QueuedQueries = append(b.QueuedQueries, counts.QueuedQueries...)

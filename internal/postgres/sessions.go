@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"bytes"
@@ -99,7 +99,7 @@ func (s *db) Rules(ctx context.Context, digest string) ([]byte, bool, error) {
 
 func (s *db) SetRules(ctx context.Context, digest string, rules []byte) error {
 	if digest == "" {
-		return errors.New("pgstore: note the rules: they have no digest")
+		return errors.New("postgres: note the rules: they have no digest")
 	}
 	return s.do(ctx, "note the rules", func(ctx context.Context) error {
 		_, err := exec(ctx, s.pool, "upsert_rules", digest, string(rules))

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func TestErrorsAtOpen(t *testing.T) {
 	pgtest.Exec(t, url, "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'weak') THEN CREATE ROLE weak LOGIN; "+
 		"CREATE ROLE locked LOGIN PASSWORD 'other'; END IF; END $$")
 	newer, latin := pgtest.Database(t), pgtest.Database(t)
-	if err := fromFile(t, newer, "", Option()); err != nil {
+	if err := fromFile(t, newer, "", contextgraph.WithPart(part{})); err != nil {
 		t.Fatal(err)
 	}
 	pgtest.Exec(t, newer, "UPDATE contextgraph.meta SET version = 99")
@@ -55,19 +55,19 @@ func TestErrorsAtOpen(t *testing.T) {
 		opts            []contextgraph.Option
 	}{
 		"no import":      {url, "", "c.yaml:1: store.postgres.dsn: the program has no client for PostgreSQL; import github.com/adk-contextgraph/contextgraph/pgstore and give pgstore.Option(), or remove the section store", nil},
-		"no DSN":         {"postgres://agent:s3cret@127.0.0.1:x/db", "", "it is no connection string", []contextgraph.Option{Option()}},
-		"words":          {"host=127.0.0.1 password=s3cret port=x", "", "it is no connection string", []contextgraph.Option{Option()}},
-		"nobody listens": {"postgres://agent:s3cret@127.0.0.1:1/db", "", "the server cannot be reached", []contextgraph.Option{Option()}},
-		"unknown host":   {"postgres://agent:s3cret@host.invalid/db", "", "correct host and port", []contextgraph.Option{Option()}},
-		"wrong password": {as("locked"), "", "correct the name and the password of the role", []contextgraph.Option{Option()}},
-		"no database":    {url + "x", "", "create the database, or name another one", []contextgraph.Option{Option()}},
-		"no rights":      {as("weak"), "", "permission denied for database", []contextgraph.Option{Option()}},
-		"newer schema":   {newer, "", "the schema contextgraph has version 99, and this program knows 1", []contextgraph.Option{Option()}},
-		"encoding":       {strings.Replace(latin, latin[strings.LastIndexByte(latin, '/'):], "/latin", 1), "", "make a database with ENCODING 'UTF8'", []contextgraph.Option{Option()}},
-		"two places":     {url, "journal: {path: c.db}", "c.yaml:2:17: journal.path: the rows have two places", []contextgraph.Option{Option()}},
-		"a folder":       {url, "record: {artifacts: {store: parts}}", "c.yaml:2:29: record.artifacts.store: \"parts\" is a folder of one machine", []contextgraph.Option{Option()}},
-		"a size":         {url, "journal: {retention: {max_size: 1GiB}}", "journal.retention.max_size", []contextgraph.Option{Option()}},
-		"memory":         {url, "journal: {durability: memory}", "journal.durability", []contextgraph.Option{Option()}},
+		"no DSN":         {"postgres://agent:s3cret@127.0.0.1:x/db", "", "it is no connection string", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"words":          {"host=127.0.0.1 password=s3cret port=x", "", "it is no connection string", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"nobody listens": {"postgres://agent:s3cret@127.0.0.1:1/db", "", "the server cannot be reached", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"unknown host":   {"postgres://agent:s3cret@host.invalid/db", "", "correct host and port", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"wrong password": {as("locked"), "", "correct the name and the password of the role", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"no database":    {url + "x", "", "create the database, or name another one", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"no rights":      {as("weak"), "", "permission denied for database", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"newer schema":   {newer, "", "the schema contextgraph has version 99, and this program knows", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"encoding":       {strings.Replace(latin, latin[strings.LastIndexByte(latin, '/'):], "/latin", 1), "", "make a database with ENCODING 'UTF8'", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"two places":     {url, "journal: {path: c.db}", "c.yaml:2:17: journal.path: the rows have two places", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"a folder":       {url, "record: {artifacts: {store: parts}}", "c.yaml:2:29: record.artifacts.store: \"parts\" is a folder of one machine", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"a size":         {url, "journal: {retention: {max_size: 1GiB}}", "journal.retention.max_size", []contextgraph.Option{contextgraph.WithPart(part{})}},
+		"memory":         {url, "journal: {durability: memory}", "journal.durability", []contextgraph.Option{contextgraph.WithPart(part{})}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := fromFile(t, tt.dsn, tt.more, tt.opts...)
@@ -89,7 +89,7 @@ func TestOpenByManyAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range cap(ids) {
 		all.Go(func() {
-			s, err := open(t.Context(), of(url), quiet(), nil)
+			s, err := open(t.Context(), of(url))
 			if err != nil {
 				t.Error(err)
 				return

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (s *db) removeStep(ctx context.Context, before int64, d due) error {
 	return s.do(ctx, "remove a session", func(ctx context.Context) error {
 		var rows int64
 		finished := false
-		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		err := s.tx(ctx, func(tx pgx.Tx) error {
 			if _, err := exec(ctx, tx, "lock_sessions", [][]byte{d.session}); err != nil {
 				return err
 			}

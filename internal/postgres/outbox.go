@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"cmp"
@@ -81,13 +81,13 @@ func (o *outbox) Changed(ch chan<- struct{}) (stop func()) { return o.listeners.
 // createDestination makes a destination, which lacks all rows, unless there is one.
 func (s *db) createDestination(ctx context.Context, name string) error {
 	if name == "" {
-		return errors.New("pgstore: a destination has no name")
+		return errors.New("postgres: a destination has no name")
 	}
 	return s.do(ctx, "create destination "+name, func(ctx context.Context) error {
 		if list, err := query(ctx, s.pool, "select_destination", scanLease, name); err != nil || len(list) > 0 {
 			return err
 		}
-		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		return s.tx(ctx, func(tx pgx.Tx) error {
 			if _, err := exec(ctx, tx, "lock_unsent"); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (o *outbox) lease(ctx context.Context) (l lease, found bool, err error) {
 
 func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
 	if owner == "" || ttl <= 0 {
-		return 0, fmt.Errorf("pgstore: lease %s to %q for %v: it needs an owner and a time", o.name, owner, ttl)
+		return 0, fmt.Errorf("postgres: lease %s to %q for %v: it needs an owner and a time", o.name, owner, ttl)
 	}
 	if err := o.createDestination(ctx, o.name); err != nil {
 		return 0, err
@@ -190,7 +190,7 @@ func (o *outbox) LastSeq(ctx context.Context) (int64, error) {
 
 func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) (out []record.Event, err error) {
 	if maxRows <= 0 || maxBytes <= 0 {
-		return nil, fmt.Errorf("pgstore: rows for %s: at most %d rows of %d bytes: both bounds must be positive", o.name, maxRows, maxBytes)
+		return nil, fmt.Errorf("postgres: rows for %s: at most %d rows of %d bytes: both bounds must be positive", o.name, maxRows, maxBytes)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -245,7 +245,7 @@ func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []sto
 	}
 	var held [][2]int64 // the id of the destination, and how often rows were acknowledged
 	err := o.do(ctx, fmt.Sprintf("advance %s to %d", o.name, to), func(ctx context.Context) (err error) {
-		return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+		return o.tx(ctx, func(tx pgx.Tx) error {
 			held, err = query(ctx, tx, "move_destination", func(r scanner) (n [2]int64, err error) { return n, r.to(&n[0], &n[1]) }, o.name, owner)
 			switch {
 			case err != nil:
@@ -341,7 +341,7 @@ func (o *outbox) Backlog(ctx context.Context) (l store.Backlog, err error) {
 func (o *outbox) Triggers(ctx context.Context, after int64, limit int) (list []store.Trigger, through int64, err error) {
 	of, graphs := strings.CutPrefix(o.name, store.GraphDestination(""))
 	if !graphs || limit <= 0 {
-		return nil, 0, fmt.Errorf("pgstore: triggers of %s: at most %d: it has to be positive, and a destination of graphs", o.name, limit)
+		return nil, 0, fmt.Errorf("postgres: triggers of %s: at most %d: it has to be positive, and a destination of graphs", o.name, limit)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -414,7 +414,7 @@ func (o *outbox) words(l *store.DeadLetter) (bytes int64, code, reason string, a
 
 func (o *outbox) DeadLetters(ctx context.Context, limit int) ([]store.DeadLetter, error) {
 	if limit < 0 {
-		return nil, fmt.Errorf("pgstore: dead letters of %s: limit %d is negative", o.name, limit)
+		return nil, fmt.Errorf("postgres: dead letters of %s: limit %d is negative", o.name, limit)
 	}
 	return read(ctx, o.db, "select_dead_letters", func(r scanner) (l store.DeadLetter, err error) {
 		var at int64
@@ -436,7 +436,7 @@ func (o *outbox) DeadRows(ctx context.Context, after int64, maxRows int, maxByte
 
 func (o *outbox) Reword(ctx context.Context, letters []store.DeadLetter) error {
 	return o.do(ctx, "reword dead letters of "+o.name, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+		return o.tx(ctx, func(tx pgx.Tx) error {
 			for i := range letters {
 				bytes, code, reason, at := o.words(&letters[i])
 				if _, err := exec(ctx, tx, "update_dead_letter", o.name, letters[i].Seq, bytes, code, reason, at); err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -18,6 +18,12 @@ import (
 //
 //go:embed sql
 var files embed.FS
+
+// migrations are the files that make the schema and change it, in the order of their numbers: as many as its version says.
+var migrations = func() []string {
+	names, _ := fs.Glob(files, "sql/schema/*.sql")
+	return names
+}()
 
 // statements are the statements of all files, by name: each stands behind the line "-- name: NAME".
 var statements = func() map[string]string {
@@ -37,7 +43,7 @@ var statements = func() map[string]string {
 // statement returns the statement with a name. It panics if there is none.
 func statement(name string) string {
 	if statements[name] == "" {
-		panic(fmt.Sprintf("pgstore: no statement %q", name))
+		panic(fmt.Sprintf("postgres: no statement %q", name))
 	}
 	return statements[name]
 }
@@ -59,23 +65,43 @@ func texts(args []any) []any {
 
 // querier runs statements: the pool, or a transaction.
 type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// batch returns statements to send to q: in one round trip, and in one transaction with bounds.
+func batch(q querier) *pgx.Batch {
+	b := new(pgx.Batch)
+	if _, begun := q.(pgx.Tx); !begun {
+		b.Queue(statement("bound"))
+	}
+	return b
+}
+
+// tx runs f in a transaction with bounds.
+func (s *db) tx(ctx context.Context, f func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: "BEGIN; " + statement("bound")}, f)
 }
 
 // exec runs a statement and returns how many rows it changed.
-func exec(ctx context.Context, q querier, name string, args ...any) (int64, error) {
-	tag, err := q.Exec(ctx, statement(name), texts(args)...)
-	return tag.RowsAffected(), err
+func exec(ctx context.Context, q querier, name string, args ...any) (n int64, err error) {
+	b := batch(q)
+	b.Queue(statement(name), texts(args)...).Exec(func(tag pgconn.CommandTag) error {
+		n = tag.RowsAffected()
+		return nil
+	})
+	err = q.SendBatch(ctx, b).Close()
+	return n, err
 }
 
 // query returns what scan makes of each row of a statement.
-func query[T any](ctx context.Context, q querier, name string, scan func(scanner) (T, error), args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, statement(name), texts(args)...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (T, error) { return scan(scanner{row}) })
+func query[T any](ctx context.Context, q querier, name string, scan func(scanner) (T, error), args ...any) (list []T, err error) {
+	b := batch(q)
+	b.Queue(statement(name), texts(args)...).Query(func(rows pgx.Rows) (err error) {
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (T, error) { return scan(scanner{row}) })
+		return err
+	})
+	err = q.SendBatch(ctx, b).Close()
+	return list, err
 }
 
 // scanner reads the columns of a row.

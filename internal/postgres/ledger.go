@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -58,7 +57,8 @@ type stored struct {
 func scanApproval(r scanner) (a stored, err error) {
 	var is safety.Approval
 	var head, more, args, report string
-	err = r.to(&is.Session.App, &is.Session.User, &is.Session.ID, &is.ConfirmationID, &a.version, &head, &more, &args, &report)
+	doubt := false
+	err = r.to(&is.Session.App, &is.Session.User, &is.Session.ID, &is.ConfirmationID, &a.version, &head, &more, &args, &report, &doubt)
 	if err != nil {
 		return a, err
 	}
@@ -71,6 +71,9 @@ func scanApproval(r scanner) (a stored, err error) {
 		return a, fmt.Errorf("an approval is damaged: %w", err)
 	}
 	a.Session, a.ConfirmationID = is.Session, is.ConfirmationID
+	if doubt { // its call may have run on a server that this one has taken the place of
+		a.State = safety.StateExecuting
+	}
 	a.Entities, a.NotChosen, a.Surroundings = l.Entities, l.NotChosen, l.Surroundings
 	a.Needs, a.Gaps, a.Difference = l.Needs, l.Gaps, l.Difference
 	if args != "" {
@@ -88,13 +91,13 @@ type doing func(ctx context.Context, attempt string) (int64, error)
 // Create stores a pending approval and the first step of its history.
 func (s *db) Create(ctx context.Context, a safety.Approval) error {
 	if err := a.CheckNew(); err != nil {
-		return fmt.Errorf("pgstore: %w", err)
+		return fmt.Errorf("postgres: %w", err)
 	}
 	first, err := head(a)
 	more, err2 := json.Marshal(long{a.Entities, a.NotChosen, a.Surroundings, a.Needs, a.Gaps, a.Difference})
 	step, err3 := json.Marshal(a.FirstStep())
 	if err := errors.Join(err, err2, err3); err != nil {
-		return fmt.Errorf("pgstore: approval %s: %w", a.ID, err)
+		return fmt.Errorf("postgres: approval %s: %w", a.ID, err)
 	}
 	var confirmation []byte
 	if a.ConfirmationID != "" {
@@ -102,7 +105,7 @@ func (s *db) Create(ctx context.Context, a safety.Approval) error {
 	}
 	key := keyOf(a.Session)
 	_, err = s.attempt(ctx, a.ID, func(ctx context.Context, attempt string) (int64, error) {
-		var b pgx.Batch
+		b := batch(s.pool)
 		var of sessionsOf
 		of.add(a.Session, key)
 		b.Queue(statement("insert_sessions"), texts([]any{of.keys, of.app, of.user, of.ids})...)
@@ -110,7 +113,7 @@ func (s *db) Create(ctx context.Context, a safety.Approval) error {
 			a.ID, key, digest(a.CallID, a.RunID), confirmation, a.ConfirmationID, a.Replaces, a.Tool, a.ArgsDigest,
 			string(a.State), a.ExpiresAt.UnixMicro(), attempt, first, string(more), string(a.Args), string(step),
 		})...)
-		return 1, s.pool.SendBatch(ctx, &b).Close()
+		return 1, s.pool.SendBatch(ctx, b).Close()
 	})
 	if err == nil {
 		s.remember(stored{a, 1})
@@ -183,7 +186,7 @@ func (s *db) change(ctx context.Context, id string, next func(stored) (doing, er
 				return err
 			}
 			if len(list) == 0 || id == "" {
-				return fmt.Errorf("pgstore: approval %q: %w", id, safety.ErrNotFound)
+				return fmt.Errorf("postgres: approval %q: %w", id, safety.ErrNotFound)
 			}
 		}
 		do, err := next(a)
@@ -191,13 +194,13 @@ func (s *db) change(ctx context.Context, id string, next func(stored) (doing, er
 			continue // it may be another one by now
 		}
 		if err != nil {
-			return fmt.Errorf("pgstore: %w", err)
+			return fmt.Errorf("postgres: %w", err)
 		}
 		if n, err := s.attempt(ctx, id, do); err != nil || n > 0 {
 			return err
 		}
 	}
-	return fmt.Errorf("pgstore: approval %q: %w: others change it all the time", id, safety.ErrConflict)
+	return fmt.Errorf("postgres: approval %q: %w: others change it all the time", id, safety.ErrConflict)
 }
 
 // attempt makes a change that notes the id of the attempt, in one transaction. If its answer is lost, it looks whether
@@ -236,7 +239,7 @@ func (s *db) History(ctx context.Context, id string) ([]safety.Step, error) {
 		return step, err
 	}, id)
 	if err == nil && len(steps) == 0 {
-		err = fmt.Errorf("pgstore: approval %q: %w", id, safety.ErrNotFound)
+		err = fmt.Errorf("postgres: approval %q: %w", id, safety.ErrNotFound)
 	}
 	return steps, err
 }

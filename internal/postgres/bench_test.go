@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// stores are what is compared: CONTEXTGRAPH_POSTGRES_FSYNC=1 go test ./pgstore -run - -bench .
+// stores are what is compared: CONTEXTGRAPH_POSTGRES_FSYNC=1 go test ./internal/postgres -run - -bench .
 var stores = map[string]func(b *testing.B) store.Store{
 	"sqlite": func(b *testing.B) store.Store {
 		j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: journaltest.Path(b)}, Logger: quiet()})

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore
+package postgres
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func rowIn(session string, n int) record.Event {
 	}
 }
 
-// wantNumbers checks that the rows of each session have the numbers from 1 on, and each event id once.
+// wantNumbers checks that the rows of each session have the numbers from 1 on, and how many rows there are, unless it is negative.
 func wantNumbers(t *testing.T, url string, rows int64) {
 	t.Helper()
 	s := opened(t, url)
@@ -54,7 +54,7 @@ func wantNumbers(t *testing.T, url string, rows int64) {
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(bad) > 0 || found != rows {
+	if len(bad) > 0 || rows >= 0 && found != rows {
 		t.Errorf("%d rows, want %d; sessions with wrong numbers: %v", found, rows, bad)
 	}
 }
@@ -339,7 +339,7 @@ func TestDatabaseAway(t *testing.T) {
 func TestCloseIsBounded(t *testing.T) {
 	url := pgtest.Database(t)
 	p := pgtest.NewProxy(t, url)
-	s, err := open(t.Context(), of(p.URL), quiet(), nil)
+	s, err := open(t.Context(), of(p.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +408,9 @@ func TestLeases(t *testing.T) {
 func TestSenderBySomebodysClock(t *testing.T) {
 	url := pgtest.Database(t)
 	a := opened(t, url)
-	late, err := open(t.Context(), of(url), quiet(), func() time.Time { return time.Now().Add(24 * time.Hour) })
+	ahead := of(url)
+	ahead.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+	late, err := open(t.Context(), ahead)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ SELECT id, 1, $11, $15 FROM made
 -- name: select_approvals
 -- Oldest first. An empty text selects all of a session. With $6 without what is long, which is not read then.
 SELECT s.app_name, s.user_id, s.session_id, a.confirmation_id, a.version, a.head,
-  CASE WHEN $6 THEN '' ELSE a.long END, CASE WHEN $6 THEN '' ELSE a.args END, CASE WHEN $6 THEN '' ELSE a.report END
+  CASE WHEN $6 THEN '' ELSE a.long END, CASE WHEN $6 THEN '' ELSE a.args END, CASE WHEN $6 THEN '' ELSE a.report END,
+  a.state IN ('pending', 'approved', 'permitted') AND coalesce(a.timeline <> contextgraph.timeline(), false)
 FROM contextgraph.approvals AS a
 JOIN contextgraph.sessions AS s ON s.key = a.session
 WHERE ($1 <> '' AND a.id = $1 OR $1 = '' AND a.session = $2 AND ($3 = '' OR a.confirmation_id = $3)
@@ -23,13 +24,16 @@ UPDATE contextgraph.approvals SET confirmation_key = $3, confirmation_id = $4, a
 WHERE id = $1 AND version = $2 AND confirmation_key IS NULL
 
 -- name: move_approval
--- Changes an approval that is still as it was read, and adds the steps. $11 seconds of a lease begin with an effect.
+-- Changes an approval that is still as it was read, and adds the steps. $11 seconds of a lease begin with an effect. One of
+-- another timeline may only end.
 WITH moved AS (
   UPDATE contextgraph.approvals SET
     version = version + cardinality($9::text[]), attempt = $3, state = $4, open = $5, head = $6,
     report = CASE WHEN $7 = '' THEN report ELSE $7 END, permit_run = $8,
-    lease_until = CASE WHEN $10 THEN clock_timestamp() + make_interval(secs => $11) END
+    lease_until = CASE WHEN $10 THEN clock_timestamp() + make_interval(secs => $11) END,
+    timeline = DEFAULT
   WHERE id = $1 AND version = $2 AND confirmation_id = $12
+    AND (NOT $5 OR coalesce(timeline = contextgraph.timeline(), true))
   RETURNING id
 )
 INSERT INTO contextgraph.steps (approval, number, attempt, step)
