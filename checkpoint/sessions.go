@@ -28,6 +28,9 @@ func (c *Checkpoints) Sessions(service session.Service) session.Service {
 		return refusing{}
 	}
 	c.service.Store(&service)
+	if c.host.OfferRedo != nil {
+		c.host.OfferRedo()
+	}
 	return &sessions{service, c}
 }
 
@@ -50,16 +53,21 @@ func (d *sessions) Create(ctx context.Context, req *session.CreateRequest) (*ses
 func (d *sessions) Get(ctx context.Context, req *session.GetRequest) (*session.GetResponse, error) {
 	all := session.GetRequest{AppName: req.AppName, UserID: req.UserID, SessionID: req.SessionID}
 	// A rewind that comes after this makes the view stale.
-	v := &view{generation: d.of.generation(record.Session{App: req.AppName, User: req.UserID, ID: req.SessionID})}
+	s := record.Session{App: req.AppName, User: req.UserID, ID: req.SessionID}
+	v := &view{generation: d.of.generation(s)}
+	due, err := v.join(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	got, err := d.Service.Get(ctx, &all)
 	if err != nil {
 		return nil, err
 	}
-	h, err := d.of.read(ctx, got.Session)
+	h, err := d.of.read(ctx, got.Session, due)
 	if err != nil {
 		return nil, err
 	}
-	v.Session, v.rewinds, v.foreign = got.Session, h.rewinds, h.foreign
+	v.Session, v.rewinds, v.redoes, v.foreign = got.Session, h.rewinds, h.redoes, h.foreign
 	if len(h.rewinds) > 0 || req.NumRecentEvents > 0 || !req.After.IsZero() {
 		h.list()
 		v.cut, v.events = true, window(h.visible, req)
@@ -97,9 +105,15 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 	if !ok {
 		v = &view{Session: s, generation: d.of.generation(keyOf(s))}
 	}
-	lock := d.of.lock(keyOf(v.Session))
-	lock.RLock()
-	defer lock.RUnlock()
+	lock, t := d.of.lock(keyOf(v.Session)), v.trip
+	goes := t != nil && t.rewind != "" && isMessage(ev)
+	if goes {
+		lock.Lock()
+		defer lock.Unlock()
+	} else {
+		lock.RLock()
+		defer lock.RUnlock()
+	}
 	switch {
 	case v.foreign != "":
 		return fmt.Errorf("checkpoint: %w: %s; start a new session", ErrForeign, v.foreign)
@@ -108,8 +122,22 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 	}
 	mine := *ev
 	mine.CustomMetadata = d.metadata(ctx, v, ev)
-	if err := d.Service.AppendEvent(ctx, v.Session, &mine); err != nil {
+	if t != nil && isMessage(ev) {
+		t.run, _ = stamp(&mine)[keyRun].(string)
+	}
+	if goes {
+		if err := d.of.undisturbed(ctx, t); err != nil {
+			return err
+		}
+		mine.CustomMetadata[plugin.RewindKey] = t.rewind
+	}
+	if err := stale(d.Service.AppendEvent(ctx, v.Session, &mine)); err != nil {
 		return err
+	}
+	if goes {
+		v.generation++
+		d.of.went.Store(keyOf(v.Session), v.generation)
+		v.trip, t.gone = nil, true
 	}
 	v.add(&mine)
 	v.change(ev.Actions.StateDelta)
