@@ -253,4 +253,3 @@ func (c *Checkpoints) due(ctx context.Context, t *trip, msg *genai.Content) (Pla
 	}
 	return Plan{}, nil
 }
-

@@ -97,7 +97,7 @@ func window(events []*session.Event, req *session.GetRequest) []*session.Event {
 }
 
 // AppendEvent implements [session.Service].
-func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *session.Event) error {
+func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *session.Event) (err error) {
 	if s == nil || ev == nil || ev.Partial {
 		return d.Service.AppendEvent(ctx, s, ev)
 	}
@@ -105,6 +105,15 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 	if !ok {
 		v = &view{Session: s, generation: d.of.generation(keyOf(s))}
 	}
+	var run *plugin.Run
+	if ic, ok := ctx.(agent.InvocationContext); ok && isMessage(ev) && d.of.host.Store != nil {
+		run = d.of.host.Recorder.Lookup(ic)
+	}
+	defer func() {
+		if err != nil && run != nil {
+			d.of.host.Recorder.TurnAway(ctx, run, err) // ADK starts nothing then, and no callback follows
+		}
+	}()
 	lock, t := d.of.lock(keyOf(v.Session)), v.trip
 	goes := t != nil && t.rewind != "" && isMessage(ev)
 	if goes {
@@ -121,9 +130,9 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 		return fmt.Errorf("checkpoint: %w: it went back while this run had begun; send the message again", ErrRunning)
 	}
 	mine := *ev
-	mine.CustomMetadata = d.metadata(ctx, v, ev)
-	if t != nil && isMessage(ev) {
-		t.run, _ = stamp(&mine)[keyRun].(string)
+	mine.CustomMetadata = d.metadata(v, ev, run)
+	if t != nil && run != nil {
+		t.run = run.ID
 	}
 	if goes {
 		if err := d.of.undisturbed(ctx, t); err != nil {
@@ -147,8 +156,8 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 }
 
 // metadata returns the custom metadata of an event as it is stored: without what only we write, and with what we know
-// of a user message.
-func (d *sessions) metadata(ctx context.Context, v *view, ev *session.Event) map[string]any {
+// of a user message, which began a run.
+func (d *sessions) metadata(v *view, ev *session.Event, run *plugin.Run) map[string]any {
 	data := ev.CustomMetadata
 	if data[plugin.RewindKey] != nil || data[messageKey] != nil {
 		data = maps.Clone(data)
@@ -159,10 +168,8 @@ func (d *sessions) metadata(ctx context.Context, v *view, ev *session.Event) map
 		return data
 	}
 	noted := make(map[string]any)
-	if ic, ok := ctx.(agent.InvocationContext); ok {
-		if r := d.of.host.Recorder.Lookup(ic); r != nil {
-			noted[keyRun] = r.ID
-		}
+	if run != nil {
+		noted[keyRun] = run.ID
 	}
 	if !v.based() {
 		noted[keyState] = own(maps.Collect(v.State().All()))
