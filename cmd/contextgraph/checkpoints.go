@@ -61,6 +61,11 @@ type handlerReply struct {
 		Shared, Withdrawn []string
 	}
 	Session struct{ ID string }
+	Plan    struct {
+		Messages, Left []string
+		Steps          []struct{ Tool, What, Reason string }
+	}
+	Request string
 	Error   string
 }
 
@@ -77,6 +82,7 @@ var checkpointExamples = map[string]string{
 	"export": "checkpoints export s-123 01a221b7dc23 --app shop --user ann",
 	"import": "checkpoints import session.json --to s-124",
 	"rewind": "rewind s-123 01a221b7dc23 --app shop --user ann --dry-run",
+	"redo":   "redo 77b1c0e5a6f04a2f9f0c7d1f3e5a9b2c",
 	"fork":   "fork s-123 01a221b7dc23 --app shop --user ann --to s-124",
 }
 
@@ -92,6 +98,7 @@ func (a *app) checkpointCommands() []*cobra.Command {
 	return []*cobra.Command{
 		list,
 		a.checkpointCommand("rewind SESSION CHECKPOINT", "Take a session back; what was done in the world stays done", 2, "rewind"),
+		a.checkpointCommand("redo APPROVAL", "Do the turn of a call again that met drift after a yes; it asks for a new yes", 1, "redo"),
 		a.checkpointCommand("fork SESSION CHECKPOINT", "Copy a session up to a position into a new one", 2, "fork"),
 	}
 }
@@ -105,9 +112,13 @@ func (a *app) checkpointCommand(use, short string, args int, do string) *cobra.C
 	}
 	c.Flags().StringVar(&f.url, "agent-checkpoints", "", "the handler of package checkpoint in the agent, as https://agent.example.com/checkpoints (default "+checkpointsVariable+" of the environment)")
 	c.Flags().StringArrayVar(&f.headers, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
-	c.Flags().StringVar(&f.ask.App, "app", "", "application of the session")
-	c.Flags().StringVar(&f.ask.User, "user", "", "user of the session")
+	if do != "redo" {
+		c.Flags().StringVar(&f.ask.App, "app", "", "application of the session")
+		c.Flags().StringVar(&f.ask.User, "user", "", "user of the session")
+	}
 	switch do {
+	case "redo":
+		c.Flags().BoolVar(&f.ask.DryRun, "dry-run", false, "show the plan: what is sent again, and what becomes of each step")
 	case "rewind":
 		c.Flags().BoolVar(&f.ask.DryRun, "dry-run", false, "say what it would do")
 		c.Flags().StringArrayVar(&f.ask.Keep, "keep", nil, "id of a call whose effect stands; may be repeated")
@@ -126,6 +137,10 @@ func (a *app) checkpointCommand(use, short string, args int, do string) *cobra.C
 			}
 			if f.ask.File = data; !json.Valid(data) {
 				return fmt.Errorf("%s is no JSON", args[0])
+			}
+		case do == "redo":
+			if f.ask.ID = args[0]; f.ask.DryRun {
+				f.ask.Do, f.ask.DryRun = "plan", false
 			}
 		case f.ask.App == "" || f.ask.User == "":
 			return usageError{errors.New("say whose session it is with --app and --user; contextgraph sessions lists them")}
@@ -209,6 +224,19 @@ func (a *app) printCheckpoints(do string, r *handlerReply) {
 		}
 		for _, id := range r.Result.Withdrawn {
 			fmt.Fprintf(a.stdout, "withdrawn: request %s\n", printable(id))
+		}
+	case "plan", "redo":
+		for _, m := range r.Plan.Messages {
+			fmt.Fprintf(a.stdout, "send again: %s\n", printable(m))
+		}
+		for _, m := range r.Plan.Left {
+			fmt.Fprintf(a.stdout, "left: %s\n", printable(m))
+		}
+		for _, s := range r.Plan.Steps {
+			fmt.Fprintf(a.stdout, "%s: %s: %s\n", printable(s.What), printable(s.Tool), printable(s.Reason))
+		}
+		if do == "redo" {
+			fmt.Fprintf(a.stdout, "asked anew: %s\n", cmp.Or(printable(r.Request), "nothing; see what the agent says"))
 		}
 	case "fork", "import":
 		fmt.Fprintf(a.stdout, "made session %s\n", printable(r.Session.ID))
