@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -239,7 +240,10 @@ func (c *Checkpoints) readings(ctx context.Context, p *positions, a safety.Appro
 				blocks := alert.EntityType == e.Type && alert.Entity == e.Value && alert.Effect != config.EffectWarn
 				if blocks && s.Reads(alert.Attribute) && !(known && is == s.Attributes[alert.Attribute]) {
 					first = min(first, p.turnAt(row, asked))
-					of[call] = fmt.Sprintf("%s of %s %s: %s → %s", alert.Attribute, e.Type, e.Value, alert.Before, alert.After)
+					what := fmt.Sprintf("%s of %s %s: %s → %s", alert.Attribute, e.Type, e.Value, alert.Before, alert.After)
+					if !strings.Contains(of[call], what) {
+						of[call] = strings.TrimPrefix(of[call]+"; "+what, "; ")
+					}
 				}
 			}
 		}

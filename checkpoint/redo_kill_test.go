@@ -208,8 +208,8 @@ func TestKilledRedo(t *testing.T) {
 					}
 					return
 				}
-				if _, err := s.cps.Plan(t.Context(), all[0].ID); !errors.Is(err, checkpoint.ErrNoPlan) {
-					t.Errorf("the first request has a plan: %v", err)
+				if _, err := s.cps.Plan(t.Context(), all[0].ID); !errors.Is(err, checkpoint.ErrNoPlan) && !errors.Is(err, checkpoint.ErrRunning) {
+					t.Errorf("the first request has a plan: %v", err) // it is ErrRunning while the second one is in doubt
 				}
 				s.Shop.Set("$60,000", true)
 				for _, a := range all[1:] {
