@@ -84,6 +84,11 @@ func (c *Checkpoints) undisturbed(ctx context.Context, t *trip) error {
 	if runs := slices.DeleteFunc(c.host.Recorder.Running(t.session), func(id string) bool { return id == t.run }); len(runs) > 0 {
 		return fmt.Errorf("checkpoint: %w: run %s is under way", ErrRunning, runs[0])
 	}
+	// The run is on record before its message is in the session: a process that ends right after it leaves a turn that can be
+	// looked up.
+	if err := c.host.Store.Flush(ctx); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
 	now, err := c.open(ctx, t.session)
 	if err == nil && len(now.all) != t.events {
 		err = fmt.Errorf("checkpoint: %w: it has other events than the plan says", ErrRunning)
