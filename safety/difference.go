@@ -130,7 +130,9 @@ func difference(was, now Approval, redact func(args []byte) []byte) Difference {
 	if was.ArgsDigest != now.ArgsDigest {
 		d.Arguments = take(argumentDifferences(was.Args, now.Args, redact))
 		if redact != nil && len(was.Args) <= maxShownArgs {
-			d.Args = redact(was.Args)
+			if shown := redact(was.Args); json.Valid(shown) {
+				d.Args = shown
+			}
 		}
 	}
 	return d
