@@ -20,10 +20,11 @@ import (
 const usage = `Plan three ad campaigns with agents, ask before spending, and let the world change meanwhile.
 
 Usage:
-  go run ./examples/adcp [--dir DIR] [--redo]
+  go run ./examples/adcp [--dir DIR] [--flow | --redo]
 
 Flags:
   --dir DIR   folder for the journal and the page (default "contextgraph-demo"); a later run replaces them there
+  --flow      run the agents as a graph of package flow; the verdicts are the same
   --redo      have the turn whose plan the world overtook done again, and approve the new plan
 
 Examples:
@@ -55,6 +56,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("adcp", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	dir := flags.String("dir", "contextgraph-demo", "")
+	asFlow := flags.Bool("flow", false, "")
 	redo := flags.Bool("redo", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -64,6 +66,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q; %w", flags.Arg(0), errUsage)
+	case *asFlow && *redo:
+		return fmt.Errorf("--flow and --redo are two demos; choose one; %w", errUsage)
 	case *dir == "":
 		return fmt.Errorf("--dir is empty; %w", errUsage)
 	}
@@ -71,7 +75,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := runDemo(ctx, journal, *redo, stdout); err != nil {
+	agents := newAgents
+	if *asFlow {
+		agents = newFlow
+	}
+	if err := runDemo(ctx, journal, agents, *redo, stdout); err != nil {
 		return err
 	}
 	page, err := writePage(ctx, journal)
