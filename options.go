@@ -166,7 +166,7 @@ func (in *Instance) Attach(p Part) {
 	}
 	in.used.Store(true)
 	guest.Attach(part.Host{
-		Store: in.store, Recorder: in.rec, Replayable: in.gate.IsReplayable, Guarded: in.gate.Guards,
+		Store: in.store, Recorder: in.rec, Replayable: in.gate.IsReplayable, Guarded: in.gate.Guards, OfferRedo: in.gate.OfferRedo,
 		Who: func(ctx context.Context, s record.Session) (string, bool) {
 			if who := in.identity(); who != nil {
 				if name, err := who(ctx); err == nil && name != "" {

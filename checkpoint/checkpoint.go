@@ -75,6 +75,7 @@ type Checkpoints struct {
 	locks [64]sync.RWMutex
 	seed  maphash.Seed
 	went  sync.Map // of record.Session
+	busy  sync.Map // sessions that go back
 }
 
 // Option is an option of [New].

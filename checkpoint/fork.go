@@ -70,6 +70,10 @@ func (p *positions) tale(at position) (*tale, error) {
 	for i, ev := range kept {
 		mine := *ev
 		mine.Actions.StateDelta = own(ev.Actions.StateDelta)
+		if plugin.Marker(ev) != "" {
+			mine.CustomMetadata = maps.Clone(ev.CustomMetadata)
+			delete(mine.CustomMetadata, plugin.RewindKey)
+		}
 		if known < 0 || i < known {
 			mine.Actions.StateDelta = nil
 		}

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"net/http"
 
+	"google.golang.org/adk/v2/runner"
+
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/part"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -17,7 +19,8 @@ import (
 
 // Question is what a [Checkpoints.Handler] is asked. The fields that Do does not need are empty.
 type Question struct {
-	// Do is "list", "get", "create", "delete", "rewind", "fork", "export" or "import".
+	// Do is "list", "get", "create", "delete", "rewind", "fork", "export", "import", "plan" or "redo". The last two need
+	// the ID of an approval, and no session.
 	Do      string `json:"do"`
 	App     string `json:"app"`
 	User    string `json:"user"`
@@ -40,17 +43,21 @@ type Reply struct {
 	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
 	Result      *Result         `json:"result,omitempty"`
 	Session     *record.Session `json:"session,omitempty"`
-	Error       string          `json:"error,omitempty"`
+	Plan        *Plan           `json:"plan,omitempty"`
+	// Request is the approval that a redo asks for in the place of the first one, "" for none.
+	Request string `json:"request,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
-// Handler returns a handler for the commands that take sessions back. Mount it behind the login of the program's own
+// Handler returns a handler for the commands that take sessions back, and with the runner of the agent for those that do a
+// turn again. Mount it behind the login of the program's own
 // API: whoever reaches it reads and changes the sessions of every user. It takes a POST with a [Question] as JSON.
-func (c *Checkpoints) Handler() http.Handler {
-	return part.Post(MaxBytes+1<<20, func(w http.ResponseWriter, r *http.Request, q Question) { c.answer(r.Context(), w, q) })
+func (c *Checkpoints) Handler(runners ...*runner.Runner) http.Handler {
+	return part.Post(MaxBytes+1<<20, func(w http.ResponseWriter, r *http.Request, q Question) { c.answer(r.Context(), w, q, runners) })
 }
 
 // answer does what a question says.
-func (c *Checkpoints) answer(ctx context.Context, w http.ResponseWriter, q Question) {
+func (c *Checkpoints) answer(ctx context.Context, w http.ResponseWriter, q Question, runners []*runner.Runner) {
 	s := record.Session{App: q.App, User: q.User, ID: q.Session}
 	var out Reply
 	var err error
@@ -76,6 +83,16 @@ func (c *Checkpoints) answer(ctx context.Context, w http.ResponseWriter, q Quest
 	case "fork":
 		out.Session = new(record.Session)
 		*out.Session, err = c.Fork(ctx, s, q.ID, q.NewSession)
+	case "plan", "redo":
+		out.Plan = new(Plan)
+		*out.Plan, err = c.Plan(ctx, q.ID)
+		switch {
+		case err != nil || q.Do == "plan":
+		case len(runners) == 0:
+			err = errors.New("the program mounted this handler without a runner, which sends the messages again")
+		default:
+			out.Request, err = c.redone(ctx, runners[0], *out.Plan)
+		}
 	case "import":
 		out.Session = new(record.Session)
 		*out.Session, err = c.Import(ctx, bytes.NewReader(q.File), s)
@@ -87,7 +104,7 @@ func (c *Checkpoints) answer(ctx context.Context, w http.ResponseWriter, q Quest
 			return
 		}
 	default:
-		http.Error(w, "do is list, get, create, delete, rewind, fork, export or import", http.StatusBadRequest)
+		http.Error(w, "do is list, get, create, delete, rewind, fork, export, import, plan or redo", http.StatusBadRequest)
 		return
 	}
 	status := http.StatusOK
@@ -99,6 +116,22 @@ func (c *Checkpoints) answer(ctx context.Context, w http.ResponseWriter, q Quest
 	_ = json.NewEncoder(w).Encode(out) // whoever asked is gone
 }
 
+// redone does a turn again, and returns the request that came in the place of the first one.
+func (c *Checkpoints) redone(ctx context.Context, r *runner.Runner, plan Plan) (request string, err error) {
+	for _, err := range c.Redo(ctx, r, plan) {
+		if err != nil {
+			return "", err
+		}
+	}
+	all, err := c.approvals(ctx, plan.Session)
+	for _, a := range all {
+		if a.Replaces == plan.Approval {
+			request = a.ID
+		}
+	}
+	return request, err
+}
+
 func statusOf(err error) int {
 	for _, of := range []struct {
 		err    error
@@ -108,6 +141,8 @@ func statusOf(err error) int {
 		{ErrRunning, http.StatusConflict},
 		{ErrEffects, http.StatusConflict},
 		{ErrForeign, http.StatusConflict},
+		{ErrNoPlan, http.StatusConflict},
+		{ErrChain, http.StatusConflict},
 		{ErrTooEarly, http.StatusUnprocessableEntity},
 		{ErrCorrupted, http.StatusUnprocessableEntity},
 		{ErrTooLarge, http.StatusRequestEntityTooLarge},

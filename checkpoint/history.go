@@ -48,6 +48,8 @@ func base(ev *session.Event) (state map[string]any, has bool) {
 type history struct {
 	session.Session
 	rewinds []string        // by the markers
+	redoes  string          // the approval whose turn is done again since the last of them
+	redone  map[string]bool // the approvals whose turns were done again
 	foreign string          // a marker that the record does not know
 	hidden  map[string]bool // events
 	left    map[string]bool // runs
@@ -70,15 +72,20 @@ type turn struct {
 	run string
 }
 
-// read sorts the events of a session that the bare service gave.
-func (c *Checkpoints) read(ctx context.Context, s session.Session) (*history, error) {
-	h := &history{Session: s}
+// read sorts the events of a session that the bare service gave. due is a rewind whose marker comes next, "" for none.
+func (c *Checkpoints) read(ctx context.Context, s session.Session, due string) (*history, error) {
+	h := &history{Session: s, redone: make(map[string]bool)}
 	of := keyOf(s)
+	var ids []string
 	for ev := range s.Events().All() {
-		id := plugin.Marker(ev)
-		if id == "" {
-			continue
+		if id := plugin.Marker(ev); id != "" {
+			ids = append(ids, id)
 		}
+	}
+	if due != "" {
+		ids = append(ids, due)
+	}
+	for _, id := range ids {
 		r, err := c.rewind(ctx, of, id)
 		switch {
 		case err != nil:
@@ -90,7 +97,7 @@ func (c *Checkpoints) read(ctx context.Context, s session.Session) (*history, er
 		if h.hidden == nil {
 			h.hidden, h.left = make(map[string]bool), make(map[string]bool)
 		}
-		h.rewinds = append(h.rewinds, id)
+		h.rewinds, h.redoes, h.redone[r.redo] = append(h.rewinds, id), r.redo, true
 		for _, ev := range r.hidden {
 			h.hidden[ev] = true
 		}
@@ -107,7 +114,7 @@ func (h *history) list() {
 	h.all, h.visible = make([]*session.Event, 0, n), make([]*session.Event, 0, n)
 	for ev := range h.Events().All() {
 		h.all = append(h.all, ev)
-		if id := plugin.Marker(ev); h.hidden[ev.ID] || id != "" && slices.Contains(h.rewinds, id) {
+		if id := plugin.Marker(ev); h.hidden[ev.ID] || ev.Content == nil && slices.Contains(h.rewinds, id) {
 			continue
 		}
 		h.visible = append(h.visible, ev)
@@ -146,7 +153,7 @@ func (c *Checkpoints) open(ctx context.Context, s record.Session) (*history, err
 		}
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	h, err := c.read(ctx, got.Session)
+	h, err := c.read(ctx, got.Session, "")
 	if err != nil {
 		return nil, err
 	}
@@ -269,6 +276,8 @@ func keyOf(s session.Session) record.Session {
 type view struct {
 	session.Session // of the service, which takes new events
 	rewinds         []string
+	redoes          string
+	trip            *trip // the run that reads it
 	foreign         string
 	generation      int
 	// cut says that events and state are those below; else they are those of the service.
@@ -280,7 +289,9 @@ type view struct {
 }
 
 // Rewinds implements [plugin.Rewound].
-func (v *view) Rewinds() []string { return v.rewinds }
+func (v *view) Rewinds() (ids []string, redoes string) { return v.rewinds, v.redoes }
+
+var _ plugin.Rewound = (*view)(nil)
 
 // Events implements [session.Session].
 func (v *view) Events() session.Events {

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/genai"
@@ -53,6 +54,7 @@ type RewindOption func(*rewinding)
 type rewinding struct {
 	keep []string
 	dry  bool
+	redo string // the approval whose turn is done again
 }
 
 // Keep names calls whose effects stand, by their ids. A rewind over an effect that nobody named is [ErrEffects].
@@ -79,14 +81,16 @@ func (c *Checkpoints) Rewind(ctx context.Context, s record.Session, id string, o
 	if err := c.ready(); err != nil {
 		return Result{}, err
 	}
-	lock := c.lock(s)
-	if !lock.TryLock() {
-		return Result{}, fmt.Errorf("%w: another rewind, or an event of a run, is being stored at this moment", ErrRunning)
+	done, err := c.claim(s)
+	if err != nil {
+		return Result{}, err
+	}
+	defer done()
+	lock, err := c.alone(s)
+	if err != nil {
+		return Result{}, err
 	}
 	defer lock.Unlock()
-	if runs := c.host.Recorder.Running(s); len(runs) > 0 {
-		return Result{}, fmt.Errorf("%w: run %s is under way", ErrRunning, runs[0])
-	}
 	p, err := c.positions(ctx, s)
 	if err != nil {
 		return Result{}, err
@@ -95,11 +99,53 @@ func (c *Checkpoints) Rewind(ctx context.Context, s record.Session, id string, o
 	if err != nil {
 		return Result{}, err
 	}
-	return c.goBack(ctx, s, p, at, o)
+	out, err := c.leave(ctx, s, p, at, o)
+	if err != nil || out.ID == "" {
+		return out, err
+	}
+	_, gone := p.split(at.place)
+	marker := session.NewEvent(ctx, gone[len(gone)-1].InvocationID)
+	marker.Author = genai.RoleUser
+	marker.CustomMetadata = map[string]any{plugin.RewindKey: out.ID}
+	if err := stale((*c.service.Load()).AppendEvent(ctx, p.Session, marker)); err != nil {
+		return out, fmt.Errorf("checkpoint: %w", err)
+	}
+	c.went.Store(s, c.generation(s)+1)
+	return out, nil
 }
 
-// goBack makes a rewind. The caller has the lock of the session.
-func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions, to position, o rewinding) (Result, error) {
+// claim lets one rewind or redo of a session be under way at a time. done ends it.
+func (c *Checkpoints) claim(s record.Session) (done func(), err error) {
+	if _, busy := c.busy.LoadOrStore(s, true); busy {
+		return nil, fmt.Errorf("%w: it goes back already", ErrRunning)
+	}
+	return func() { c.busy.Delete(s) }, nil
+}
+
+// alone locks a session that no run of this process is using.
+func (c *Checkpoints) alone(s record.Session) (*sync.RWMutex, error) {
+	lock := c.lock(s)
+	if !lock.TryLock() {
+		return nil, fmt.Errorf("%w: an event is being stored at this moment", ErrRunning)
+	}
+	if runs := c.host.Recorder.Running(s); len(runs) > 0 {
+		lock.Unlock()
+		return nil, fmt.Errorf("%w: run %s is under way", ErrRunning, runs[0])
+	}
+	return lock, nil
+}
+
+// stale says of an error of a session service whether another process was faster.
+func stale(err error) error {
+	if err != nil && strings.Contains(err.Error(), "stale session") {
+		return fmt.Errorf("%w: another process has changed it: %v", ErrRunning, err)
+	}
+	return err
+}
+
+// leave withdraws and records what a rewind leaves; a marker with the id of the result is all that is missing. The caller
+// has the lock of the session.
+func (c *Checkpoints) leave(ctx context.Context, s record.Session, p *positions, to position, o rewinding) (Result, error) {
 	kept, gone := p.split(to.place)
 	if len(gone) == 0 {
 		return Result{}, nil
@@ -126,32 +172,16 @@ func (c *Checkpoints) goBack(ctx context.Context, s record.Session, p *positions
 	if o.dry {
 		return out, nil
 	}
-	var stands []string
-	for _, e := range out.Effects {
-		if !slices.Contains(o.keep, e.CallID) {
-			stands = append(stands, fmt.Sprintf("%s (%s)", text.Visible(e.Tool), text.Visible(e.CallID)))
-		}
-	}
+	stands := slices.DeleteFunc(slices.Clone(out.Effects), func(e Effect) bool { return slices.Contains(o.keep, e.CallID) })
 	if len(stands) > 0 {
-		return out, fmt.Errorf("%w: %s; nothing takes these calls back: name each with Keep", ErrEffects, strings.Join(stands, ", "))
+		return out, fmt.Errorf("%w: %s; nothing takes these calls back: name each with Keep", ErrEffects, called(stands))
 	}
 	if err := c.withdraw(ctx, s, open, to); err != nil {
 		return out, err
 	}
-	if out.ID, err = c.write(ctx, s, to.ID, r); err != nil {
-		return out, err
-	}
-	marker := session.NewEvent(ctx, gone[len(gone)-1].InvocationID)
-	marker.Author = genai.RoleUser
-	marker.CustomMetadata = map[string]any{plugin.RewindKey: out.ID}
-	if err := (*c.service.Load()).AppendEvent(ctx, p.Session, marker); err != nil {
-		if strings.Contains(err.Error(), "stale session") {
-			err = fmt.Errorf("%w: another process has changed it: %v", ErrRunning, err)
-		}
-		return out, fmt.Errorf("checkpoint: %w", err)
-	}
-	c.went.Store(s, c.generation(s)+1)
-	return out, nil
+	r.redo = o.redo
+	out.ID, err = c.write(ctx, s, to.ID, r)
+	return out, err
 }
 
 // leaving returns what a rewind to a place leaves.
@@ -255,6 +285,15 @@ func (c *Checkpoints) effects(kept, gone []*session.Event, approvals []safety.Ap
 		list = append(list, Effect{CallID: fc.ID, Tool: fc.Name, Args: fc.Args})
 	}
 	return list
+}
+
+// called names calls.
+func called(effects []Effect) string {
+	names := make([]string, len(effects))
+	for i, e := range effects {
+		names[i] = fmt.Sprintf("%s (%s)", text.Visible(e.Tool), text.Visible(e.CallID))
+	}
+	return strings.Join(names, ", ")
 }
 
 // partOf is a part of an event, and who wrote it.

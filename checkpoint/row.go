@@ -24,7 +24,7 @@ const (
 	imported = "imported"
 )
 
-// said is what such a row says besides.
+// said is what such a row says besides; of the row of a call it is the id.
 type said struct {
 	Checkpoint string   `json:"checkpoint"`
 	Name       string   `json:"name"`
@@ -32,6 +32,8 @@ type said struct {
 	Hidden     string   `json:"hidden"` // ids of events, a line each
 	Left       []string `json:"left"`   // runs
 	More       string   `json:"more"`   // a row with more of both
+	Redo       string   `json:"redo"`   // the approval whose turn is done again
+	CallID     string   `json:"call_id"`
 }
 
 func readSaid(e *record.Event) said {
@@ -94,6 +96,7 @@ func (c *Checkpoints) marks(ctx context.Context, s record.Session) (messages []r
 // rewind is what one rewind left.
 type rewind struct {
 	hidden, left []string
+	redo         string // the approval whose turn is done again, "" for none
 }
 
 // perRow is how many events and runs one row names; a rewind that leaves more has more rows.
@@ -103,8 +106,10 @@ const perRow = 2000
 func (c *Checkpoints) write(ctx context.Context, s record.Session, to string, r *rewind) (id string, err error) {
 	for from := 0; from == 0 || from < max(len(r.hidden), len(r.left)); from += perRow {
 		adk := plugin.Object{{Key: "source_event_id", Value: r.hidden[0]}, {Key: "of", Value: to}, {Key: "hidden", Value: strings.Join(chunk(r.hidden, from), "\n")}, {Key: "left", Value: chunk(r.left, from)}}
-		if id != "" {
-			adk = append(adk, plugin.Member{Key: "more", Value: id})
+		for _, more := range []plugin.Member{{Key: "more", Value: id}, {Key: "redo", Value: r.redo}} {
+			if more.Value != "" {
+				adk = append(adk, more)
+			}
 		}
 		if id, err = c.note(ctx, s, "", rewound, adk); err != nil {
 			return "", err
@@ -149,7 +154,7 @@ func (c *Checkpoints) rewind(ctx context.Context, s record.Session, id string) (
 		if m.Hidden != "" {
 			r.hidden = append(r.hidden, strings.Split(m.Hidden, "\n")...)
 		}
-		r.left, next = append(r.left, m.Left...), m.More
+		r.left, r.redo, next = append(r.left, m.Left...), m.Redo, m.More
 	}
 	c.rewinds.Add(key, r)
 	return r, nil

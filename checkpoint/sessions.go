@@ -28,6 +28,9 @@ func (c *Checkpoints) Sessions(service session.Service) session.Service {
 		return refusing{}
 	}
 	c.service.Store(&service)
+	if c.host.OfferRedo != nil {
+		c.host.OfferRedo()
+	}
 	return &sessions{service, c}
 }
 
@@ -50,16 +53,21 @@ func (d *sessions) Create(ctx context.Context, req *session.CreateRequest) (*ses
 func (d *sessions) Get(ctx context.Context, req *session.GetRequest) (*session.GetResponse, error) {
 	all := session.GetRequest{AppName: req.AppName, UserID: req.UserID, SessionID: req.SessionID}
 	// A rewind that comes after this makes the view stale.
-	v := &view{generation: d.of.generation(record.Session{App: req.AppName, User: req.UserID, ID: req.SessionID})}
+	s := record.Session{App: req.AppName, User: req.UserID, ID: req.SessionID}
+	v := &view{generation: d.of.generation(s)}
+	due, err := v.join(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	got, err := d.Service.Get(ctx, &all)
 	if err != nil {
 		return nil, err
 	}
-	h, err := d.of.read(ctx, got.Session)
+	h, err := d.of.read(ctx, got.Session, due)
 	if err != nil {
 		return nil, err
 	}
-	v.Session, v.rewinds, v.foreign = got.Session, h.rewinds, h.foreign
+	v.Session, v.rewinds, v.redoes, v.foreign = got.Session, h.rewinds, h.redoes, h.foreign
 	if len(h.rewinds) > 0 || req.NumRecentEvents > 0 || !req.After.IsZero() {
 		h.list()
 		v.cut, v.events = true, window(h.visible, req)
@@ -89,7 +97,7 @@ func window(events []*session.Event, req *session.GetRequest) []*session.Event {
 }
 
 // AppendEvent implements [session.Service].
-func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *session.Event) error {
+func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *session.Event) (err error) {
 	if s == nil || ev == nil || ev.Partial {
 		return d.Service.AppendEvent(ctx, s, ev)
 	}
@@ -97,9 +105,24 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 	if !ok {
 		v = &view{Session: s, generation: d.of.generation(keyOf(s))}
 	}
-	lock := d.of.lock(keyOf(v.Session))
-	lock.RLock()
-	defer lock.RUnlock()
+	var run *plugin.Run
+	if ic, ok := ctx.(agent.InvocationContext); ok && isMessage(ev) && d.of.host.Store != nil {
+		run = d.of.host.Recorder.Lookup(ic)
+	}
+	defer func() {
+		if err != nil && run != nil {
+			d.of.host.Recorder.TurnAway(ctx, run, err) // ADK starts nothing then, and no callback follows
+		}
+	}()
+	lock, t := d.of.lock(keyOf(v.Session)), v.trip
+	goes := t != nil && t.rewind != "" && isMessage(ev)
+	if goes {
+		lock.Lock()
+		defer lock.Unlock()
+	} else {
+		lock.RLock()
+		defer lock.RUnlock()
+	}
 	switch {
 	case v.foreign != "":
 		return fmt.Errorf("checkpoint: %w: %s; start a new session", ErrForeign, v.foreign)
@@ -107,9 +130,23 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 		return fmt.Errorf("checkpoint: %w: it went back while this run had begun; send the message again", ErrRunning)
 	}
 	mine := *ev
-	mine.CustomMetadata = d.metadata(ctx, v, ev)
-	if err := d.Service.AppendEvent(ctx, v.Session, &mine); err != nil {
+	mine.CustomMetadata = d.metadata(v, ev, run)
+	if t != nil && run != nil {
+		t.run = run.ID
+	}
+	if goes {
+		if err := d.of.undisturbed(ctx, t); err != nil {
+			return err
+		}
+		mine.CustomMetadata[plugin.RewindKey] = t.rewind
+	}
+	if err := stale(d.Service.AppendEvent(ctx, v.Session, &mine)); err != nil {
 		return err
+	}
+	if goes {
+		v.generation++
+		d.of.went.Store(keyOf(v.Session), v.generation)
+		v.trip, t.gone = nil, true
 	}
 	v.add(&mine)
 	v.change(ev.Actions.StateDelta)
@@ -119,8 +156,8 @@ func (d *sessions) AppendEvent(ctx context.Context, s session.Session, ev *sessi
 }
 
 // metadata returns the custom metadata of an event as it is stored: without what only we write, and with what we know
-// of a user message.
-func (d *sessions) metadata(ctx context.Context, v *view, ev *session.Event) map[string]any {
+// of a user message, which began a run.
+func (d *sessions) metadata(v *view, ev *session.Event, run *plugin.Run) map[string]any {
 	data := ev.CustomMetadata
 	if data[plugin.RewindKey] != nil || data[messageKey] != nil {
 		data = maps.Clone(data)
@@ -131,10 +168,8 @@ func (d *sessions) metadata(ctx context.Context, v *view, ev *session.Event) map
 		return data
 	}
 	noted := make(map[string]any)
-	if ic, ok := ctx.(agent.InvocationContext); ok {
-		if r := d.of.host.Recorder.Lookup(ic); r != nil {
-			noted[keyRun] = r.ID
-		}
+	if run != nil {
+		noted[keyRun] = run.ID
 	}
 	if !v.based() {
 		noted[keyState] = own(maps.Collect(v.State().All()))

@@ -211,7 +211,7 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
 	}
 	if s := ctx.Session(); s != nil {
 		r.Session = record.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
-		r.Rewinds, r.ShowsLeft = rewinds(s)
+		r.goesBy(s)
 	}
 	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
 		r.TraceID = sc.TraceID().String()

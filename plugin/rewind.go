@@ -19,9 +19,10 @@ import (
 // position. Its value is the event id of the row that says what was left.
 const RewindKey = "contextgraph.rewind"
 
-// Marker returns the id of the row that a marker names, "" for any other event.
+// Marker returns the id of the row that a marker names, "" for any other event. A marker without content stands alone;
+// that of a turn that is done again is its message.
 func Marker(ev *session.Event) string {
-	if ev == nil || len(ev.CustomMetadata) == 0 || ev.Author != genai.RoleUser || ev.Content != nil {
+	if ev == nil || len(ev.CustomMetadata) == 0 || ev.Author != genai.RoleUser {
 		return ""
 	}
 	id, _ := ev.CustomMetadata[RewindKey].(string)
@@ -30,28 +31,24 @@ func Marker(ev *session.Event) string {
 
 // Rewound is a session that hides what was left, as those of package checkpoint do.
 type Rewound interface {
-	// Rewinds returns the ids of the rows that say what is hidden.
-	Rewinds() []string
+	// Rewinds returns the ids of the rows that say what is hidden. Redoes is the id of the approval whose turn is done
+	// again since the last of them, "" if none is.
+	Rewinds() (ids []string, redoes string)
 }
 
-// rewinds returns the rewinds that the history of a session goes by. shows says that the history has markers, and
-// shows what was left: its service has no decorator.
-func rewinds(s session.Session) (ids []string, shows bool) {
-	if s == nil {
-		return nil, false
-	}
-	if r, ok := s.(Rewound); ok {
-		return r.Rewinds(), false
+// goesBy notes the rewinds that the history of a session goes by, or that the history has markers and shows what was
+// left: its service has no decorator.
+func (r *Run) goesBy(s session.Session) {
+	if back, ok := s.(Rewound); ok {
+		r.Rewinds, r.Redoes = back.Rewinds()
+		return
 	}
 	if s.Events() == nil {
-		return nil, false
+		return
 	}
 	for ev := range s.Events().All() {
-		if Marker(ev) != "" {
-			return nil, true
-		}
+		r.ShowsLeft = r.ShowsLeft || Marker(ev) != ""
 	}
-	return nil, false
 }
 
 // rewound writes the rewinds that the run goes by: what they left bears no evidence for it.

@@ -40,8 +40,9 @@ type Run struct {
 	// runs as a tool. Nobody can be asked in either.
 	Live, Nested bool
 	// Rewinds are the rewinds that the history of the run goes by: see [Rewound]. ShowsLeft says that the session
-	// went back, and that the run sees all the same what was left.
+	// went back, and that the run sees all the same what was left. Redoes is the approval whose turn is done again.
 	Rewinds   []string
+	Redoes    string
 	ShowsLeft bool
 
 	key        runKey

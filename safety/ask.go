@@ -48,6 +48,9 @@ type Request struct {
 	// Chained says that the request follows the rules for asking again. A request that is not
 	// chained replaces none, and is not refused because of an earlier one.
 	Chained bool
+	// Redoes is the id of the earlier request whose turn is done again, "" for none. A Chained request for the same
+	// tool replaces it, with any arguments, unless it replaces another one or another one replaced it.
+	Redoes string
 	// Redact returns arguments, as JSON, without the parts that a [Difference] must not show.
 	// If it is nil, a Difference shows no value of an argument.
 	Redact func(args []byte) []byte
@@ -134,6 +137,10 @@ func (g *Guard) Ask(ctx context.Context, r Request) (_ Approval, err error) {
 		return Approval{}, r.unasked(*checked)
 	}
 	err = g.ledger.Create(ctx, a.Clone())
+	if errors.Is(err, ErrConflict) && before.redone { // another call of the turn that is done again was faster
+		a.Replaces, a.Difference = "", Difference{}
+		err = g.ledger.Create(ctx, a.Clone())
+	}
 	switch {
 	case errors.Is(err, ErrConflict) && a.Replaces != "":
 		// Another call was faster. The refusal is about its request.

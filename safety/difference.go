@@ -25,6 +25,8 @@ type Difference struct {
 	// call that differ, by name.
 	Entities  []EntityDifference `json:"entities,omitempty"`
 	Arguments []ValueDifference  `json:"arguments,omitempty"`
+	// Args are the arguments of the replaced request, if others are asked for now and they have at most 8 KiB.
+	Args json.RawMessage `json:"args,omitempty"`
 	// Tool says that the tool is declared otherwise.
 	Tool bool `json:"tool,omitempty"`
 	// Consents are the people who had approved the replaced request while it was open. They have to
@@ -55,7 +57,7 @@ type ValueDifference struct {
 
 func (d Difference) clone() Difference {
 	d.Entities, d.Arguments = slices.Clone(d.Entities), slices.Clone(d.Arguments)
-	d.Consents = slices.Clone(d.Consents)
+	d.Consents, d.Args = slices.Clone(d.Consents), slices.Clone(d.Args)
 	for i := range d.Entities {
 		d.Entities[i].Attributes = slices.Clone(d.Entities[i].Attributes)
 	}
@@ -72,6 +74,7 @@ const (
 const (
 	maxDifferences = 50
 	maxShownValue  = 200
+	maxShownArgs   = 8 << 10
 )
 
 // hiddenValue stands for the value of an argument that must not be shown.
@@ -126,6 +129,11 @@ func difference(was, now Approval, redact func(args []byte) []byte) Difference {
 	}
 	if was.ArgsDigest != now.ArgsDigest {
 		d.Arguments = take(argumentDifferences(was.Args, now.Args, redact))
+		if redact != nil && len(was.Args) <= maxShownArgs {
+			if shown := redact(was.Args); json.Valid(shown) {
+				d.Args = shown
+			}
+		}
 	}
 	return d
 }

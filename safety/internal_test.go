@@ -172,7 +172,7 @@ func TestDifference(t *testing.T) {
 		{
 			"arguments", Approval{ArgsDigest: "a", Args: []byte(`{"a":1,"b":[1,{"c":"x"}],"d":{},"e":"","same":2}`)},
 			Approval{ArgsDigest: "b", Args: []byte(`{"a":2,"b":[1,{"c":"y"},3],"e":[],"f":null,"same":2}`)}, keep,
-			Difference{Arguments: []ValueDifference{
+			Difference{Args: []byte(`{"a":1,"b":[1,{"c":"x"}],"d":{},"e":"","same":2}`), Arguments: []ValueDifference{
 				{Name: "a", Was: "1", Now: "2"}, {Name: "b[1].c", Was: `"x"`, Now: `"y"`}, {Name: "b[2]", Now: "3"}, {Name: "d", Was: "{}"},
 				{Name: "e", Was: `""`, Now: "[]"}, {Name: "f", Now: "null"},
 			}},
@@ -182,12 +182,12 @@ func TestDifference(t *testing.T) {
 			func(args []byte) []byte {
 				return bytes.ReplaceAll(bytes.ReplaceAll(args, []byte("k1"), []byte("***")), []byte("k2"), []byte("***"))
 			},
-			Difference{Arguments: []ValueDifference{{Name: "key", Was: `"***"`, Now: `"***"`}, {Name: "n", Was: "1", Now: "2"}}},
+			Difference{Args: []byte(`{"key":"***","n":1}`), Arguments: []ValueDifference{{Name: "key", Was: `"***"`, Now: `"***"`}, {Name: "n", Was: "1", Now: "2"}}},
 		},
 		{
 			"what has another shape without secrets", Approval{ArgsDigest: "a", Args: []byte(`{"n":[1]}`)}, Approval{ArgsDigest: "b", Args: []byte(`{"n":[2]}`)},
 			func([]byte) []byte { return []byte(`{"n":"***"}`) },
-			Difference{Arguments: []ValueDifference{{Name: "n[0]", Was: "(hidden)", Now: "(hidden)"}}},
+			Difference{Args: []byte(`{"n":"***"}`), Arguments: []ValueDifference{{Name: "n[0]", Was: "(hidden)", Now: "(hidden)"}}},
 		},
 		{
 			"arguments that nobody may show", Approval{ArgsDigest: "a", Args: []byte(`{"n":1}`)}, Approval{ArgsDigest: "b", Args: []byte(`{"n":2,"m":3}`)}, nil,

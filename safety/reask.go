@@ -61,6 +61,8 @@ type earlier struct {
 	last Approval
 	// replaced is the one that the new one replaces, with its long parts; the zero Approval for none.
 	replaced Approval
+	// redone says that it is replaced only because its turn is done again.
+	redone bool
 	// asked is how often the same agent has asked for the call in the turn.
 	asked int
 }
@@ -100,12 +102,19 @@ func (g *Guard) earlier(ctx context.Context, r *Request, digest string) (e earli
 	if err := r.forbidden(e.last, e.asked); err != nil {
 		return e, err
 	}
+	replaced := make(map[string]bool)
+	for _, a := range e.all {
+		replaced[a.Replaces] = true
+	}
+	e.redone = slices.ContainsFunc(e.all, func(a Approval) bool { return a.ID == r.Redoes && a.Tool == r.Tool && !replaced[a.ID] })
 	id := open
 	switch {
-	case e.last.State == StateBlocked:
+	case e.redone:
+		id = r.Redoes
+	case e.last.State == StateBlocked && !replaced[e.last.ID]:
 		id = e.last.ID
 	case open == "":
-		id = r.wished(e.all)
+		id = r.wished(e.all, replaced)
 	}
 	if id == "" {
 		return e, nil
@@ -118,10 +127,8 @@ func (g *Guard) earlier(ctx context.Context, r *Request, digest string) (e earli
 
 // wished returns the id of the last request for the tool of r that a person rejected with a wish for a change, and that
 // no other one replaces; "" for none.
-func (r *Request) wished(all []Approval) string {
-	replaced := make(map[string]bool)
+func (r *Request) wished(all []Approval, replaced map[string]bool) string {
 	for _, a := range slices.Backward(all) {
-		replaced[a.Replaces] = true
 		if a.Tool == r.Tool && a.State == StateRejected && a.Change != "" && !replaced[a.ID] {
 			return a.ID
 		}

@@ -27,6 +27,8 @@ type Refusal struct {
 	Unasked bool
 	// Last says that the call cannot be asked for again in this turn: see [Approval.Last].
 	Last bool
+	// Redo says that a person can have the turn done again that asked for the approval.
+	Redo bool
 	// Report is the check that led to it; zero if none was made.
 	Report Report
 	// Err is the error behind it, if any.
@@ -87,6 +89,9 @@ func (r *Refusal) Map() map[string]any {
 	}
 	if r.Report.ID() != "" {
 		m["verdict"] = r.Report.Verdict().String()
+	}
+	if r.Redo {
+		m["next"] = fmt.Sprintf("%v If you ask for nothing anew, say that a person can have all this done again with the present values: contextgraph redo %s.", m["next"], r.ApprovalID)
 	}
 	omitted := make(map[string]any)
 	m["failures"] = shaped(first(append([]Failure{}, r.Report.public()...), "failures", omitted))

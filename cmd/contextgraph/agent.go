@@ -366,6 +366,7 @@ var checkpointExamples = map[string]string{
 	"export": "checkpoints export s-123 01a221b7dc23 --app shop --user ann",
 	"import": "checkpoints import session.json --to s-124",
 	"rewind": "rewind s-123 01a221b7dc23 --app shop --user ann --dry-run",
+	"redo":   "redo 77b1c0e5a6f04a2f9f0c7d1f3e5a9b2c",
 	"fork":   "fork s-123 01a221b7dc23 --app shop --user ann --to s-124",
 }
 
@@ -381,6 +382,7 @@ func (a *app) checkpointCommands() []*cobra.Command {
 	return []*cobra.Command{
 		list,
 		a.checkpointCommand("rewind SESSION CHECKPOINT", "Take a session back; what was done in the world stays done", 2, "rewind"),
+		a.checkpointCommand("redo APPROVAL", "Do the turn of a call again that met drift after a yes; it asks for a new yes", 1, "redo"),
 		a.checkpointCommand("fork SESSION CHECKPOINT", "Copy a session up to a position into a new one", 2, "fork"),
 	}
 }
@@ -396,9 +398,13 @@ func (a *app) checkpointCommand(use, short string, args int, do string) *cobra.C
 	f.addHeaders(c)
 	flags := c.Flags()
 	flags.StringVar(&f.agent, "agent-checkpoints", "", "the handler of package checkpoint in the agent, as https://agent.example.com/checkpoints (default "+checkpointsVariable+" of the environment)")
-	flags.StringVar(&q.App, "app", "", "application of the session")
-	flags.StringVar(&q.User, "user", "", "user of the session")
+	if do != "redo" {
+		flags.StringVar(&q.App, "app", "", "application of the session")
+		flags.StringVar(&q.User, "user", "", "user of the session")
+	}
 	switch do {
+	case "redo":
+		flags.BoolVar(&q.DryRun, "dry-run", false, "show the plan: what is sent again, and what becomes of each step")
 	case "rewind":
 		flags.BoolVar(&q.DryRun, "dry-run", false, "say what it would do")
 		flags.StringArrayVar(&q.Keep, "keep", nil, "id of a call whose effect stands; may be repeated")
@@ -415,6 +421,10 @@ func (a *app) checkpointCommand(use, short string, args int, do string) *cobra.C
 			}
 			if !json.Valid(q.File) {
 				return fmt.Errorf("%s is no JSON", args[0])
+			}
+		case do == "redo":
+			if q.ID = args[0]; q.DryRun {
+				q.Do, q.DryRun = "plan", false
 			}
 		case q.App == "" || q.User == "":
 			return usageError{errors.New("say whose session it is with --app and --user; contextgraph sessions lists them")}
@@ -476,8 +486,27 @@ func (a *app) askCheckpoints(ctx context.Context, f agentFlags, q checkpoint.Que
 			fmt.Fprintf(a.stdout, "withdrawn: request %s\n", printable(id))
 		}
 	}
+	if r.Plan != nil {
+		a.printPlan(r.Plan)
+	}
+	if q.Do == "redo" {
+		fmt.Fprintf(a.stdout, "asked anew: %s\n", cmp.Or(printable(r.Request), "nothing; see what the agent says"))
+	}
 	if r.Session != nil {
 		fmt.Fprintf(a.stdout, "made session %s\n", printable(r.Session.ID))
 	}
 	return nil
+}
+
+// printPlan prints what is done again.
+func (a *app) printPlan(p *checkpoint.Plan) {
+	for _, m := range p.Messages {
+		fmt.Fprintf(a.stdout, "send again: %s\n", printable(m))
+	}
+	for _, m := range p.Left {
+		fmt.Fprintf(a.stdout, "left: %s\n", printable(m))
+	}
+	for _, s := range p.Steps {
+		fmt.Fprintf(a.stdout, "%s: %s: %s\n", printable(s.What), printable(s.Tool), printable(s.Reason))
+	}
 }

@@ -109,12 +109,17 @@ func (t *table) arguments(args []byte) {
 	if len(args) == 0 {
 		return
 	}
+	t.section("Arguments")
+	t.json(args)
+}
+
+// json writes a document in at most maxArgLines lines.
+func (t *table) json(doc []byte) {
 	var out bytes.Buffer
-	if json.Indent(&out, args, "", "  ") != nil {
-		t.fact("Arguments", string(args))
+	if json.Indent(&out, doc, "", "  ") != nil {
+		t.line("  ", cell{text: string(doc)})
 		return
 	}
-	t.section("Arguments")
 	lines := strings.Split(out.String(), "\n")
 	for _, line := range lines[:min(len(lines), maxArgLines)] {
 		text := strings.TrimLeft(line, " ")
@@ -143,6 +148,10 @@ func (t *table) difference(d *safety.Difference) {
 		values(e.Type+" "+e.Value, e.Attributes)
 	}
 	values("argument", d.Arguments)
+	if len(d.Args) > 0 {
+		t.line("  The plan before:")
+		t.json(d.Args)
+	}
 	if d.Tool {
 		t.row("· the tool", "is declared otherwise")
 	}

@@ -23,10 +23,12 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/checkpoint"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/examples/adcp/internal/adserver"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // Who the demo's sessions belong to.
@@ -47,13 +49,16 @@ type demo struct {
 	base     string // of the server
 	instance *contextgraph.Instance
 	buyer    *buyer
+	// checkpoints take sessions back; nil for sessions that never go back.
+	checkpoints *checkpoint.Checkpoints
 }
 
 // cast builds the agents around a model and tools: [newAgents] or [newFlow].
 type cast func(llm model.LLM, tools *mediaTools, protect func(tool.Tool) tool.Tool) (agent.Agent, error)
 
-// openDemo starts everything, with the configuration in yaml. The caller closes the demo, also after an error.
-func openDemo(ctx context.Context, journal string, yaml []byte, agents cast) (*demo, error) {
+// openDemo starts everything, with the configuration in yaml. With goesBack a turn can be done again. The caller closes the
+// demo, also after an error.
+func openDemo(ctx context.Context, journal string, yaml []byte, agents cast, goesBack bool) (*demo, error) {
 	d := &demo{}
 	catalog, err := adserver.DemoCatalog()
 	if err != nil {
@@ -79,10 +84,15 @@ func openDemo(ctx context.Context, journal string, yaml []byte, agents cast) (*d
 	if err != nil {
 		return d, err
 	}
+	sessions := adksession.InMemoryService()
+	if goesBack {
+		d.checkpoints = checkpoint.New(d.instance, checkpoint.Reads(toolInventory, toolAudience, toolBudget))
+		sessions = d.checkpoints.Sessions(sessions)
+	}
 	r, err := runner.New(runner.Config{
 		AppName:           appName,
 		Agent:             root,
-		SessionService:    adksession.InMemoryService(),
+		SessionService:    sessions,
 		PluginConfig:      d.instance.PluginConfig(),
 		AutoCreateSession: true,
 	})
@@ -235,9 +245,10 @@ func spanName(n graphsync.TechNode) string {
 	}
 }
 
-// runDemo plays all sessions and prints each. The error joins what did not end as it must.
-func runDemo(ctx context.Context, journal string, agents cast, out io.Writer) (err error) {
-	d, err := openDemo(ctx, journal, configYAML, agents)
+// runDemo plays all sessions and prints each. With redo a turn whose approval met drift is done again. The error joins what
+// did not end as it must.
+func runDemo(ctx context.Context, journal string, agents cast, redo bool, out io.Writer) (err error) {
+	d, err := openDemo(ctx, journal, configYAML, agents, redo)
 	defer func() { err = errors.Join(err, d.close(ctx)) }()
 	if err != nil {
 		return err
@@ -252,6 +263,11 @@ func runDemo(ctx context.Context, journal string, agents cast, out io.Writer) (e
 			return err
 		}
 		errs = append(errs, s.verify(r))
+		if redo && s.want.verdict == safety.Drift {
+			if err := d.redo(ctx, s, out); err != nil {
+				return errors.Join(append(errs, err)...)
+			}
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -11,7 +11,7 @@ import (
 
 func newDemo(t *testing.T) *demo {
 	t.Helper()
-	d, err := openDemo(t.Context(), filepath.Join(t.TempDir(), journalName), configYAML, newAgents)
+	d, err := openDemo(t.Context(), filepath.Join(t.TempDir(), journalName), configYAML, newAgents, false)
 	t.Cleanup(func() {
 		if err := d.close(t.Context()); err != nil {
 			t.Error(err)

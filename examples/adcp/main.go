@@ -20,11 +20,12 @@ import (
 const usage = `Plan three ad campaigns with agents, ask before spending, and let the world change meanwhile.
 
 Usage:
-  go run ./examples/adcp [--dir DIR] [--flow]
+  go run ./examples/adcp [--dir DIR] [--flow | --redo]
 
 Flags:
   --dir DIR   folder for the journal and the page (default "contextgraph-demo"); a later run replaces them there
   --flow      run the agents as a graph of package flow; the verdicts are the same
+  --redo      have the turn whose plan the world overtook done again, and approve the new plan
 
 Examples:
   go run ./examples/adcp
@@ -56,6 +57,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.SetOutput(io.Discard)
 	dir := flags.String("dir", "contextgraph-demo", "")
 	asFlow := flags.Bool("flow", false, "")
+	redo := flags.Bool("redo", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		_, err := io.WriteString(stdout, usage)
@@ -64,6 +66,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q; %w", flags.Arg(0), errUsage)
+	case *asFlow && *redo:
+		return fmt.Errorf("--flow and --redo are two demos; choose one; %w", errUsage)
 	case *dir == "":
 		return fmt.Errorf("--dir is empty; %w", errUsage)
 	}
@@ -75,7 +79,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if *asFlow {
 		agents = newFlow
 	}
-	if err := runDemo(ctx, journal, agents, stdout); err != nil {
+	if err := runDemo(ctx, journal, agents, *redo, stdout); err != nil {
 		return err
 	}
 	page, err := writePage(ctx, journal)

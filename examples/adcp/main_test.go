@@ -24,10 +24,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")
-	golden := filepath.Join("testdata", "demo.golden")
-	for range 2 { // running it again in the same folder works, and comes to the same
+	for _, tt := range []struct {
+		golden string
+		flags  []string
+	}{{"redo.golden", []string{"--redo"}}, {"demo.golden", nil}, {"demo.golden", nil}} { // in one folder, again and again
+		golden := filepath.Join("testdata", tt.golden)
 		var out bytes.Buffer
-		if err := run(t.Context(), []string{"--dir", dir}, &out); err != nil {
+		if err := run(t.Context(), append([]string{"--dir", dir}, tt.flags...), &out); err != nil {
 			t.Fatalf("%v\n%s", err, out.String())
 		}
 		got := strings.ReplaceAll(out.String(), filepath.Join(dir, journalName), "DIR/"+journalName)

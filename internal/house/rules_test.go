@@ -109,7 +109,7 @@ func rules() []rule {
 		{pkg: "internal/part", imports: "internal/store plugin record", link: dataset + " " + storage},
 		{
 			pkg:     "checkpoint",
-			imports: ". config internal/part internal/store internal/text plugin record safety",
+			imports: ". config entity internal/part internal/store internal/text plugin record safety",
 			link:    dataset, itself: cloud + " " + storage,
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
@@ -143,7 +143,7 @@ func rules() []rule {
 		{pkg: "examples/agent", imports: ". pgstore record", link: dataset},
 		{
 			pkg:     "examples/adcp",
-			imports: ". config entity examples/adcp/internal/adserver flow graphsync page record safety",
+			imports: ". checkpoint config entity examples/adcp/internal/adserver flow graphsync page record safety",
 			link:    dataset,
 		},
 		{pkg: "examples/identity", link: "modules"},

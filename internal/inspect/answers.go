@@ -101,6 +101,7 @@ func (c *collector) check(r *row, at int) {
 		return // a program asked for it, not an answer
 	}
 	q.addCheck(r.Content, Check{Stage: r.ADK.Stage, Verdict: r.ADK.Verdict, At: r.at(), Span: r.span, Row: at, DurationMS: totalMS(r.LatencyMS)})
+	q.redo = q.redo || r.ADK.Redo
 	if r.ADK.Stage == stageExecution {
 		q.Overridden = r.ADK.Overridden
 		q.checkedFor(r)

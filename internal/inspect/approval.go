@@ -30,7 +30,7 @@ type Approval struct {
 	Action string `json:"action"`
 	// Findings are what the last check found, see [safety.Finding]; none if nobody has checked.
 	Findings []safety.Finding `json:"findings"`
-	// Can is what can be done about it now: "approve", "reject", "override", "resolve", "check". The gate
+	// Can is what can be done about it now: "approve", "reject", "override", "resolve", "check", "redo". The gate
 	// decides who may. Hopeless says why no yes to an open request can work; "" if one can.
 	Can      []string `json:"can"`
 	Hopeless string   `json:"hopeless,omitempty"`

@@ -37,6 +37,8 @@ type request struct {
 	attempts []attempt
 	// args are the arguments of the call, where only they say which call it is.
 	args any
+	// redo says that the program of the agent can do the turn again.
+	redo bool
 	// unknown is set where a call on record belongs to this request or to another one.
 	unknown bool
 }
@@ -81,6 +83,13 @@ func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval
 	for i, q := range c.requests {
 		q.settle(now)
 		out[i] = q.Approval
+	}
+	for i, q := range c.requests {
+		newer := slices.ContainsFunc(out[i+1:], func(a Approval) bool { return a.Tool == q.Tool && a.Status.Open() || a.Replaces == q.ID })
+		if q.redo && q.Status == StatusDrift && !newer {
+			out[i].Can = append(out[i].Can, CanRedo)
+			out[i].Explanation += " Its turn can be done again with the present values, and then asks for a new yes: contextgraph redo " + q.ID + "."
+		}
 	}
 	return out
 }

@@ -20,6 +20,7 @@ const (
 	CanOverride = "override"
 	CanResolve  = "resolve"
 	CanCheck    = "check"
+	CanRedo     = "redo"
 )
 
 // can returns what can be done about the request now. Who may do it, the gate decides.

@@ -22,6 +22,8 @@ type Host struct {
 	Replayable func(tool string) bool
 	// Guarded reports whether no call of a tool of that name runs without an approval.
 	Guarded func(tool string) bool
+	// OfferRedo has refusals say that a turn can be done again.
+	OfferRedo func()
 	// Who returns the person that ctx is of, and whether somebody has shown that it is.
 	Who func(ctx context.Context, s record.Session) (name string, authenticated bool)
 }

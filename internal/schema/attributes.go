@@ -83,6 +83,7 @@ type ADK struct {
 	Because       string `json:"because"`
 	Override      string `json:"override"`
 	Overridden    bool   `json:"overridden"`
+	Redo          bool   `json:"redo"`
 
 	// Consents are the people who had approved, Approvers is how many have to.
 	Consents  []string `json:"consents"`

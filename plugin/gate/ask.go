@@ -147,7 +147,7 @@ func (g *Gate) requestOf(r *run, c *call, args map[string]any) safety.Request {
 		Session: r.Session, CallID: c.ID, Tool: c.Name, Agent: c.Agent,
 		InvocationID: r.Invocation, RunID: r.ID, TraceID: r.TraceID, SpanID: c.Span, Args: args,
 		DecisionNode: graphsync.TechNodeKey(r.Session, r.TraceID, c.Span), Answer: answer, After: after,
-		Chained: true, Redact: g.redact, Declaration: g.declared(c.Tool),
+		Chained: true, Redoes: r.Redoes, Redact: g.redact, Declaration: g.declared(c.Tool),
 	}
 }
 

@@ -87,6 +87,8 @@ type Gate struct {
 	locks  sessionLocks
 	panics atomic.Uint64
 	closed atomic.Bool
+	// redo says that a turn can be done again whose approved call met drift.
+	redo atomic.Bool
 	// effects counts protected tools that run, for at most effectTimeout.
 	effects       atomic.Int64
 	effectTimeout time.Duration
@@ -209,6 +211,9 @@ func (g *Gate) tellUnread(name string) {
 func (g *Gate) Guards(name string) bool {
 	return g.isProtected(name) || g.listed.match(name) && !g.observing && g.guard != nil
 }
+
+// OfferRedo has refusals and checks say that a turn can be done again whose approved call met drift.
+func (g *Gate) OfferRedo() { g.redo.Store(!g.observing) }
 
 // isProtected reports whether Protect guards every tool of that name.
 func (g *Gate) isProtected(name string) bool {

@@ -73,6 +73,7 @@ func (g *Gate) refuse(r *run, c *call, err error) map[string]any {
 		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: internalError, Tool: c.Name, Err: err}
 	}
 	c.refused, c.refusal = err.Error(), refusal
+	refusal.Redo = g.redo.Load() && refusal.ApprovalID != "" && (refusal.Code == safety.CodeDrift || refusal.Code == safety.CodeBlocked)
 	g.log.Warn("contextgraph: call refused", "tool", c.Name, "session", r.Session.ID, "approval", refusal.ApprovalID,
 		"code", refusal.Code, "because", cmp.Or(refusal.Report.Because(), text.Visible(refusal.Message)))
 	if refusal.Err != nil {

@@ -38,6 +38,9 @@ func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report,
 		add(&x.ADK, "tool", approval.Tool)
 	}
 	x.ADK = append(x.ADK, more...)
+	if g.redo.Load() && report.Verdict() == safety.Drift && (stage == "answer" || stage == "execution") && approval.Tool != safety.InputTool {
+		add(&x.ADK, "redo", true)
+	}
 	if overridden {
 		add(&x.ADK, "overridden", true)
 	}
