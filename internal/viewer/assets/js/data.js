@@ -51,7 +51,7 @@ function lists(o, ...names) {
 /** wholeSession has every list. @param {Session} s */
 function wholeSession(s) {
   lists(s, "agents", "models", "problems", "spans", "edges", "entities", "approvals", "rows");
-  lists(s, "critical_path");
+  lists(s, "critical_path", "left");
   lists(s.thoughts, "nodes", "edges");
   for (const p of s.spans) lists(p, "rows");
   for (const e of s.entities) {
@@ -78,7 +78,13 @@ function filled(s) {
     }
   }
   for (const t of s.thoughts.nodes) if (s.rows[t.row]) t.span ||= s.rows[t.row].span;
-  for (const e of s.entities) for (const x of e.evaluated) x.span ||= s.rows[x.row]?.span || "";
+  for (const l of s.left) for (const i of l.rows) s.rows[i].left = l;
+  for (const p of s.spans) p.left = s.rows[p.rows[0]]?.left;
+  for (const e of s.entities) {
+    for (const x of e.evaluated) x.span ||= s.rows[x.row]?.span || "";
+    const first = s.rows[e.evaluated[0]?.row]?.left;
+    if (e.evaluated.every((x) => s.rows[x.row]?.left)) e.left = first;
+  }
   return withCalls(s);
 }
 

@@ -125,6 +125,8 @@ function renderHeader(root, app) {
       ["Waited for people", s.approvals.length > 0 && fmtDuration(s.waited_ms)],
       ["Errors", s.errors > 0 && h("span", "bad-text", icon("error"), fmtInt(s.errors))],
     ], "line"),
+    s.left.map((l) => h("p", "left-note", h("span", "left-mark"), h("span", {}, leftBy(l),
+      ": what is grey does not count for what came after."))),
     s.problems.length > 0 && h("details", "problems",
       h("summary", {}, icon("warning"),
         h("strong", {}, "The record has " + plural(count, "problem")),
