@@ -17,7 +17,7 @@ import (
 // rewoundShop is a session whose request met drift. It went back to before its message, and its agent asked anew.
 func rewoundShop(t *testing.T) *inspect.Session {
 	t.Helper()
-	s := cgtest.New(t)
+	s := cgtest.New(t, cgtest.OnFile)
 	cps := checkpoint.New(s.CG, checkpoint.Reads("search"))
 	s.Sessions = cps.Sessions(s.Sessions)
 	r, err := runner.New(runner.Config{
@@ -64,20 +64,10 @@ func TestWhatWasLeftIsGrey(t *testing.T) {
 	line := "Left on " + l.At.Format("2006-01-02 15:04:05") + " by alice"
 	p := open(t, pageOf(t, s)+"#s=shop/alice/s1&v=graph")
 	p.shows(".session-head .left-note", line)
-	for view, c := range map[string]struct {
-		all     string // of a view
-		last    string // what came after
-		element string // whose colour is looked at
-	}{
-		"graph":      {".gn:not(.gn-entity)", "Turn 3", ".gn-shape"},
-		"timeline":   {".tl-row", "turn 3", ".tl-text"},
-		"trajectory": {".step", "", ".step-icon"},
-		"thoughts":   {".tn", "", ".tn-box"},
-	} {
+	for view, sel := range map[string]string{"graph": ".gn:not(.gn-entity)", "timeline": ".tl-row", "trajectory": ".step", "thoughts": ".tn"} {
 		p.view(view)
-		all := fmt.Sprintf(`[...document.querySelectorAll("#panel-%s %s")]`, view, c.all)
-		p.wait(all + ".length > 5")
-		p.holds(fmt.Sprintf(`(() => { const left = %s.map((e) => e.classList.contains("left")), n = left.lastIndexOf(true); return n > 2 && n < left.length - 3 && left.slice(0, n).every((x) => x); })()`, all))
+		all := fmt.Sprintf(`[...document.querySelectorAll("#panel-%s %s")]`, view, sel)
+		p.wait(fmt.Sprintf(`(() => { const left = %[1]s.filter((e) => e.classList.contains("left")).length; return left >= 8 && %[1]s.length - left >= 5 && !%[1]s.at(-1).classList.contains("left"); })()`, all))
 		p.holds(all + `.filter((e) => e.classList.contains("left")).every((e) => getComputedStyle(e).filter === "grayscale(1)")`)
 		for _, s := range []size{narrow, wide} {
 			for _, theme := range []string{"light", "dark"} {
@@ -91,6 +81,7 @@ func TestWhatWasLeftIsGrey(t *testing.T) {
 	}
 	p.view("trajectory")
 	p.shows("#panel-trajectory .turn", line)
+	p.holds(fmt.Sprintf(`document.querySelectorAll("#panel-trajectory .step.left").length === %d`, len(l.Rows)))
 	p.click("#panel-trajectory .step.left .step-name")
 	p.shows("#cg-detail .facts", line)
 }

