@@ -50,7 +50,7 @@ class TrajectoryView {
         this.want.q && snippet(this.text(it), this.want.q)),
       above: (it, before) => it.turn !== before?.turn
         && h("h2", "turn", turnName(it.turn), h("span", "muted", timeEl(it.row.timestamp)),
-          it.row.left && h("span", "left-note", leftBy(it.row.left))),
+          it.row.left && h("span", "muted", leftBy(it.row.left))),
       holds: (it, ref) => ref.key === { row: it.id, span: it.row.span }[String(ref.type)],
       mark: (el, on) => void el.classList.toggle("selected", on),
       frame: () => this.frame(),
