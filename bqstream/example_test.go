@@ -5,7 +5,6 @@ package bqstream_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -54,28 +53,33 @@ func ExampleWith() {
 }
 
 // Why did the session ask for an approval?
-func ExampleDataset_ReasoningChain() {
+func ExampleDataset_Graph() {
 	ctx := context.Background()
 	var ds *bqstream.Dataset // see NewDataset
 
-	why, err := ds.ReasoningChain(ctx, ask.ReasoningQuestion{Scope: ask.Scope{
+	g, err := ds.Graph(ctx, ask.Scope{
 		Session: record.Session{App: "shop", User: "alice", ID: "sess-1"},
 		From:    time.Now().AddDate(0, 0, -7), // reads the partitions of these days alone
-		To:      time.Now(),
-	}})
-	switch {
-	case errors.Is(err, ask.ErrUnknownSession):
-		log.Fatal(err) // not there yet, or another application, user or time
-	case errors.Is(err, ask.ErrNoDecision):
-		log.Fatal(err) // it asked for no approval
-	case err != nil:
+	})
+	if err != nil {
+		log.Fatal(err) // ask.ErrUnknownSession: not there yet, or another application, user or time
+	}
+	decision, ok := g.Decision()
+	if !ok {
+		log.Fatal("the session asked for no approval")
+	}
+	reasons, err := g.Why(decision)
+	if err != nil {
 		log.Fatal(err)
 	}
-	for _, r := range why.Reasons {
-		fmt.Printf("%s %q, %d hops before the request of %s:\n", r.Entity.Type, r.Entity.Value, r.Hops, why.DecidedAt)
+	for _, r := range reasons {
+		fmt.Printf("%s %q, %d hops before the request:\n", r.Entity.Type, r.Entity.Value, r.Hops)
 		for _, step := range r.Path {
 			fmt.Printf("  %s %s -%s->\n", step.Node.Agent, step.Node.Name, step.Edge)
 		}
+	}
+	for _, c := range g.Checks {
+		fmt.Println(c.CheckedAt, c.Stage, c.Verdict, c.Stale, "of", c.Checked, "changed")
 	}
 }
 

@@ -69,12 +69,10 @@ type Graph struct {
 	Sync *bool `yaml:"sync"`
 	// Name is the property graph. Defaults to contextgraph.
 	Name string `yaml:"name"`
-	// Queries says how questions are asked. Defaults to [QueriesAuto].
-	Queries Queries `yaml:"queries"`
+	// GQL makes the property graph, for people who ask it, where the edition of BigQuery has graphs. No question
+	// of contextgraph needs it. Defaults to true.
+	GQL *bool `yaml:"gql"`
 }
-
-// Queries is the language of questions about the graph.
-type Queries string
 
 // PayloadColumn is a column of the table of events that may stay out of the dataset.
 type PayloadColumn string
@@ -114,14 +112,3 @@ type Extraction struct {
 	// 1000.
 	MaxRows int `yaml:"max_rows"`
 }
-
-const (
-	// QueriesAuto asks in recursive SQL, whose bounds hold by BigQuery's documents, and makes the
-	// property graph for those who ask it themselves, where the edition has graphs.
-	QueriesAuto Queries = "auto"
-	// QueriesGQL asks in GQL. It needs on-demand pricing or a reservation of an edition
-	// that has graphs.
-	QueriesGQL Queries = "gql"
-	// QueriesRecursive asks in recursive SQL too, and makes no property graph.
-	QueriesRecursive Queries = "recursive"
-)

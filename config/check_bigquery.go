@@ -40,7 +40,6 @@ func clusterable() []string {
 }
 
 func (b *BigQuery) check(p *problems) {
-	word(p, "bigquery.graph.queries", b.Graph.Queries, "does not say how questions are asked", QueriesAuto, QueriesGQL, QueriesRecursive)
 	for i, column := range b.PayloadColumnDenylist {
 		word(p, Index("bigquery.payload_column_denylist", i), column, "is not a column that may stay out of the dataset",
 			PayloadContent, PayloadContentParts, PayloadAttributes, PayloadLatency)

@@ -59,7 +59,7 @@ func Default() Config {
 			Init:             new(true),
 			MaxBytesBilled:   10 << 30,
 			Stream:           Stream{FlushTimeout: 5 * time.Second},
-			Graph:            Graph{Sync: new(true), Name: "contextgraph", Queries: QueriesAuto},
+			Graph:            Graph{Sync: new(true), Name: "contextgraph", GQL: new(true)},
 			Extract: Extraction{
 				EntityTypes: []string{"Product", "Targeting", "Campaign", "Budget", "Audience", "Creative", "Placement"},
 				MaxRows:     1000,

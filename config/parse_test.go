@@ -279,7 +279,7 @@ func TestParseFull(t *testing.T) {
 			Stream: config.Stream{
 				FlushOnRunEnd: true, FlushTimeout: 5 * time.Minute,
 			},
-			Graph: config.Graph{Sync: new(false), Name: "why", Queries: config.QueriesRecursive},
+			Graph: config.Graph{Sync: new(false), Name: "why", GQL: new(false)},
 			Extract: config.Extraction{
 				Model: "gemini-2.5-flash", Location: "global", Connection: "eu.vertex", EntityTypes: []string{"Product", "Budget"}, PlainText: true, MaxRows: 10,
 			},

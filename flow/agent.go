@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"strings"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/workflowagent"
@@ -83,12 +84,23 @@ func newEngine(name string, edges []workflow.Edge) (*engine, error) {
 		}
 		e.nodes[to.Name()] = to
 		e.edges = append(e.edges, workflow.Edge{From: from, To: to, Route: edge.Route})
-		list = append(list, map[string]any{"from": from.Name(), "to": to.Name()})
+		list = append(list, map[string]any{"from": from.Name(), "to": to.Name(), "name": routeName(edge.Route)})
 	}
 	e.describe = map[string]any{"name": name, "edges": list}
 	w, err := workflow.New(name, e.edges)
 	e.workflow = w
 	return e, err
+}
+
+// routeName returns the values of a route as the record of a run has them, "" for none.
+func routeName(r workflow.Route) string {
+	switch r {
+	case nil:
+		return ""
+	case workflow.Default:
+		return "default"
+	}
+	return strings.Trim(fmt.Sprint(r), "[]")
 }
 
 // path is that of the workflow where it is the outermost one.

@@ -70,18 +70,6 @@ func runChain(t testing.TB, a agent.Agent) int {
 	return len(events)
 }
 
-func BenchmarkNode(b *testing.B) {
-	agents := chains(b)
-	for _, name := range []string{"adk", "flow", "graph"} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; i < b.N; i += chained {
-				runChain(b, agents[name])
-			}
-		})
-	}
-}
-
 // TestOverhead: a node of a graph costs at most 25 allocations over ADK's, and not one event.
 func TestOverhead(t *testing.T) {
 	agents := chains(t)

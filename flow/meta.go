@@ -21,7 +21,7 @@ const (
 	keyGraph   = "graph"   // the graph, on the first event
 	keyInput   = "input"   // what the run began with, on the first event
 	keyAuthor  = "author"  // who asked; the author of a question is the agent of the flow
-	keyDone    = "done"    // the node has ended without an output
+	keyDone    = "done"    // the node has ended without an output of its own
 	keyN       = "n"       // the number of the step in a graph
 	keyEdge    = "edge"    // the edge that was taken
 	keyTo      = "to"      // the node that it leads to

@@ -107,8 +107,8 @@ func (n *node) leave(ctx agent.Context, ev *session.Event, yield func(*session.E
 		ev.Output = nil // it has not ended: nothing behind it may run, also after Continue
 		delete(meta(ev), keyDone)
 		err = fmt.Errorf("%w: node %q: %s", ErrRefused, n.name, why)
-	} else if _, ok := outputOf(ev); !ok {
-		note(ev, keyDone, true)
+	} else if ev.Output == nil {
+		note(ev, keyDone, true) // a message may be its output
 	}
 	if !yield(ev, nil) {
 		return false

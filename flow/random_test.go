@@ -236,7 +236,6 @@ func TestRandomGraphs(t *testing.T) {
 			}
 			return a
 		}}
-		path, state, failed := p.interpret()
 		deaths := 0
 		die := func() {
 			left.Store(1 << 40)
@@ -246,32 +245,39 @@ func TestRandomGraphs(t *testing.T) {
 			}
 		}
 		die()
-		events, err := w.play(p, die)
-		var got []string
-		var last map[string]any
-		for _, ev := range events {
-			m, _ := ev.CustomMetadata["flow"].(map[string]any)
-			if m["n"] != nil && strings.Count(ev.NodeInfo.Path, "/") == 1 {
-				_, name, _ := strings.Cut(strings.TrimSuffix(ev.NodeInfo.Path, "@1"), "/")
-				got, last = append(got, name), m
-			}
+		err := w.play(p, die, false)
+		w.ranAs(p, fmt.Sprintf("seed %d: error %v", seed, err))
+	}
+}
+
+// ranAs holds the stored run against the interpreter.
+func (w *world) ranAs(p plan, about string) {
+	w.t.Helper()
+	path, state, failed := p.interpret()
+	var got []string
+	var last map[string]any
+	for _, ev := range w.stored() {
+		m, _ := ev.CustomMetadata["flow"].(map[string]any)
+		if m["n"] != nil && strings.Count(ev.NodeInfo.Path, "/") == 1 {
+			_, name, _ := strings.Cut(strings.TrimSuffix(ev.NodeInfo.Path, "@1"), "/")
+			got, last = append(got, name), m
 		}
-		if !slices.Equal(got, path) {
-			t.Fatalf("seed %d: path %v, want %v; error %v\n%+v", seed, got, path, err, p)
-		}
-		if said := fmt.Sprint(last["error"]); (failed == nil) != (last["error"] == nil) || failed != nil && !strings.HasPrefix(said, failed.Error()) {
-			t.Fatalf("seed %d: the run ended with %v, want %v", seed, said, failed)
-		}
-		for k, v := range state {
-			if fmt.Sprint(w.state(k)) != fmt.Sprint(v) {
-				t.Fatalf("seed %d: state %s is %v, want %v", seed, k, w.state(k), v)
-			}
+	}
+	if !slices.Equal(got, path) {
+		w.t.Fatalf("%s: path %v, want %v\n%+v", about, got, path, p)
+	}
+	if said := fmt.Sprint(last["error"]); (failed == nil) != (last["error"] == nil) || failed != nil && !strings.HasPrefix(said, failed.Error()) {
+		w.t.Fatalf("%s: the run ended with %v, want %v", about, said, failed)
+	}
+	for k, v := range state {
+		if fmt.Sprint(w.state(k)) != fmt.Sprint(v) {
+			w.t.Fatalf("%s: state %s is %v, want %v", about, k, w.state(k), v)
 		}
 	}
 }
 
-// play runs the plan to its end, with the answers that it needs, and returns the events that are stored.
-func (w *world) play(p plan, die func()) (events []*session.Event, err error) {
+// play runs the plan to its end, with the answers that it needs. CutOff says that an earlier process began.
+func (w *world) play(p plan, die func(), cutOff bool) (err error) {
 	msg := adktest.UserText("go")
 	var opts []flow.ContinueOption
 	for _, x := range p.nodes {
@@ -279,20 +285,21 @@ func (w *world) play(p plan, die func()) (events []*session.Event, err error) {
 	}
 	opts = append(opts, flow.Again("a"), flow.Again("b"))
 	for range 500 {
-		_, err = w.run(msg)
-		for errors.Is(err, errDied) {
+		if !cutOff {
+			_, err = w.run(msg)
+		}
+		for cutOff || errors.Is(err, errDied) {
 			die()
-			err = nil
+			err, cutOff = nil, false
 			for _, e := range flow.Continue(w.t.Context(), w.runner(), "alice", "s1", opts...) {
 				if e != nil && err == nil {
 					err = e
 				}
 			}
 		}
-		events = w.stored()
 		open := make(map[string]bool)
 		begun, ended := false, false
-		for _, ev := range events {
+		for _, ev := range w.stored() {
 			for _, id := range ev.LongRunningToolIDs {
 				open[id] = true
 			}
@@ -309,7 +316,7 @@ func (w *world) play(p plan, die func()) (events []*session.Event, err error) {
 		}
 		switch {
 		case ended:
-			return events, err
+			return err
 		case !begun:
 			msg = adktest.UserText("go")
 		case len(open) > 0:
@@ -320,10 +327,10 @@ func (w *world) play(p plan, die func()) (events []*session.Event, err error) {
 				msg = answer(pair(id, value(name, n)))
 			}
 		default:
-			return events, fmt.Errorf("the run hangs: %w", err)
+			return fmt.Errorf("the run hangs: %w", err)
 		}
 	}
-	return events, errors.New("the run has no end")
+	return errors.New("the run has no end")
 }
 
 // stored returns the events of the session.

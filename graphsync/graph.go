@@ -104,7 +104,7 @@ func (g *Graph) Node(key string) (TechNode, bool) {
 func (g *Graph) Decision() (key string, ok bool) {
 	latest := -1
 	for _, s := range g.spans {
-		if s.lastRequest > latest {
+		if s.lastRequest >= max(latest, 0) {
 			latest, key = s.lastRequest, s.Key
 		}
 	}

@@ -138,7 +138,7 @@ func (l *spans) add(e *record.Event, key string, attrs *schema.Attributes, found
 	}
 	l.list[i].add(e, len(l.rows), attrs)
 	for _, en := range found {
-		l.seen = append(l.seen, sighting{en, len(l.rows)})
+		l.seen = append(l.seen, sighting{Entity: en, pos: len(l.rows)})
 	}
 	l.rows, l.of = append(l.rows, e), append(l.of, i)
 }
@@ -146,7 +146,7 @@ func (l *spans) add(e *record.Event, key string, attrs *schema.Attributes, found
 // find adds what a model found in the row at a place.
 func (l *spans) find(place int, found []entity.Entity) {
 	for _, en := range found {
-		l.seen = append(l.seen, sighting{en, place})
+		l.seen = append(l.seen, sighting{Entity: en, pos: place})
 	}
 }
 

@@ -18,8 +18,10 @@ import (
 // nor remove the evidence of an earlier decision.
 type sighting struct {
 	entity.Entity
-	// pos is the place of the row at which the entity counts.
-	pos int
+	// pos is the place of the row at which the entity counts. since is its time, or that of the sighting
+	// if that is earlier.
+	pos   int
+	since time.Time
 }
 
 // thing is an entity that one span sees, in any number of rows.
@@ -27,7 +29,7 @@ type thing struct{ node, typ, value string }
 
 func thingOf(e entity.Entity) thing { return thing{e.TechNode, e.Type, e.Value} }
 
-// see sets what was seen.
+// see sets what was seen. Each sighting of an entity takes in those before it.
 func (g *Graph) see(list []sighting) {
 	slices.SortStableFunc(list, func(a, b sighting) int {
 		return cmp.Or(
@@ -37,38 +39,46 @@ func (g *Graph) see(list []sighting) {
 	g.entities, g.sightings, g.evaluated = nil, nil, make([][]int, len(g.nodes))
 	index := make(map[thing]int, len(list))
 	for _, s := range list {
-		if i, known := index[thingOf(s.Entity)]; known {
-			g.entities[i] = joined(g.entities[i], s.Entity)
-			g.sightings[i] = append(g.sightings[i], s)
+		s.since = s.SeenAt
+		if at := g.rows[s.pos].Time(); at.Before(s.since) {
+			s.since = at
+		}
+		i, known := index[thingOf(s.Entity)]
+		if !known {
+			index[thingOf(s.Entity)] = len(g.entities)
+			g.evaluate([]sighting{s})
 			continue
 		}
-		index[thingOf(s.Entity)] = len(g.entities)
-		if n, inGraph := g.index[s.TechNode]; inGraph {
-			g.evaluated[n] = append(g.evaluated[n], len(g.entities))
+		seen := g.sightings[i]
+		s.Entity = joined(g.entities[i], s.Entity)
+		if last := len(seen) - 1; seen[last].pos == s.pos {
+			seen[last] = s
+		} else {
+			g.sightings[i] = append(seen, s)
 		}
-		g.entities = append(g.entities, s.Entity)
-		g.sightings = append(g.sightings, []sighting{s})
+		g.entities[i] = s.Entity
 	}
+}
+
+// evaluate adds an entity with what its span knew of it, in order.
+func (g *Graph) evaluate(known []sighting) {
+	e := known[len(known)-1].Entity
+	if n, inGraph := g.index[e.TechNode]; inGraph {
+		g.evaluated[n] = append(g.evaluated[n], len(g.entities))
+	}
+	g.entities = append(g.entities, e)
+	g.sightings = append(g.sightings, known)
 }
 
 // seenBy returns entity i as its span had seen it by the row at cutoff; false when
 // it had not.
 func (g *Graph) seenBy(i, cutoff int) (entity.Entity, bool) {
-	list := g.sightings[i]
-	if list[0].pos > cutoff {
-		return entity.Entity{}, false
-	}
-	if list[len(list)-1].pos <= cutoff {
-		return g.entities[i], true
-	}
-	e := list[0].Entity
-	for _, s := range list[1:] {
-		if s.pos > cutoff {
-			break
+	for _, s := range slices.Backward(g.sightings[i]) {
+		if s.pos <= cutoff {
+			return s.Entity, true
 		}
-		e = joined(e, s.Entity)
 	}
-	return e, true
+	return entity.Entity{}, false
 }
 
 // Known is an entity as its span knew it from one row on.
@@ -85,21 +95,8 @@ type Known struct {
 func (g *Graph) Sightings() [][]Known {
 	out := make([][]Known, len(g.entities))
 	for i, list := range g.sightings {
-		var known Known
-		for j, s := range list {
-			if j == 0 {
-				known.Entity = s.Entity
-			} else {
-				known.Entity = joined(known.Entity, s.Entity)
-			}
-			if j+1 < len(list) && list[j+1].pos == s.pos {
-				continue
-			}
-			known.Since = s.SeenAt
-			if at := g.rows[s.pos].Time(); at.Before(known.Since) {
-				known.Since = at
-			}
-			out[i] = append(out[i], known)
+		for _, s := range list {
+			out[i] = append(out[i], Known{s.Entity, s.since})
 		}
 	}
 	return out

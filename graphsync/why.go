@@ -230,6 +230,24 @@ func (g *Graph) cutoff(decision int) int {
 	return g.spans[decision].last
 }
 
+// SeenBefore returns everything that any step saw before a decision, each entity once with its latest values, by
+// [entity.Canonicalize]. Unlike [Graph.Why] it does not ask whether an entity led to the decision. The error wraps
+// [ErrUnknownNode] if there is no such node.
+func (g *Graph) SeenBefore(decision string) ([]entity.Canonical, error) {
+	target, ok := g.index[decision]
+	if !ok {
+		return nil, fmt.Errorf("seen before %q: %w: use a key of Nodes or the one of Decision", decision, ErrUnknownNode)
+	}
+	cutoff := g.cutoff(target)
+	var seen []entity.Entity
+	for i := range g.entities {
+		if e, ok := g.seenBy(i, cutoff); ok {
+			seen = append(seen, e)
+		}
+	}
+	return entity.Canonicalize(seen), nil
+}
+
 // seenIn returns what nodes had seen by the row at cutoff, node by node.
 func (g *Graph) seenIn(nodes []int, cutoff int) []entity.Entity {
 	var out []entity.Entity

@@ -68,11 +68,11 @@ func (rec *Recorder) OnEvent(ctx agent.InvocationContext, ev *session.Event) (in
 
 func (rec *Recorder) stateDelta(ctx context.Context, s *source) {
 	delta := s.Actions.StateDelta
-	if len(delta) == 0 {
+	if len(delta) == 0 && !s.silentStep() {
 		return
 	}
 	out := rec.emitFrom(ctx, s, s.nodeRow(record.StateDelta), body{attrs: func(d jsonenc.Doc) {
-		if v, ok := rec.payload(record.StateDelta, delta); ok {
+		if v, ok := rec.payload(record.StateDelta, delta); ok && len(delta) > 0 {
 			d.Any("state_delta", v)
 		}
 	}})

@@ -64,6 +64,33 @@ func TestFlowMetadata(t *testing.T) {
 	}
 }
 
+// A step of a flow that has no output and changes nothing has a row all the same: it may hold the graph.
+func TestSilentFlowStep(t *testing.T) {
+	ev := func(id string) *session.Event {
+		return &session.Event{
+			ID: id, NodeInfo: &session.NodeInfo{Path: "w@1/a@1"},
+			LLMResponse: model.LLMResponse{CustomMetadata: m{"flow": m{"run": "r1", "done": true}}},
+		}
+	}
+	sink, r := recorded(t, recorder.Config{}, emits(t, "root", ev("e1"), ev("e2")))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	var spans []string
+	for _, row := range sink.Rows() {
+		if row.EventType != record.StateDelta {
+			continue
+		}
+		got := shapeOf(t, row)
+		diff(t, "metadata", m{"flow": m{"run": "r1", "done": true}}, got.Attributes["custom_metadata"])
+		if got.Attributes["state_delta"] != nil {
+			t.Errorf("the row has a state: %v", got.Attributes)
+		}
+		spans = append(spans, row.SpanID)
+	}
+	if len(spans) != 2 || spans[0] == spans[1] {
+		t.Errorf("the rows of two steps have the spans %q, want two", spans)
+	}
+}
+
 // A policy that leaves a payload out leaves it out where it stands under attributes.
 func TestPolicyOfEventRows(t *testing.T) {
 	ev := &session.Event{

@@ -102,6 +102,9 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 	if s.path() == "" {
 		return
 	}
+	if s.silentStep() {
+		s.run.endNode(s.path())
+	}
 	if s.Output != nil && !s.NodeInfo.MessageAsOutput {
 		out := rec.emitFrom(ctx, s, s.nodeRow(record.NodeOutput), body{
 			content: func(d jsonenc.Doc) { d.Value(s.Output) },

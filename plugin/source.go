@@ -88,6 +88,11 @@ func (s *source) attributes(d jsonenc.Doc) {
 // flowKey is the key under which the package flow writes what a step of a graph did.
 const flowKey = "flow"
 
+// silentStep says whether the event ends a step of a flow and holds nothing else: its row has the step alone.
+func (s *source) silentStep() bool {
+	return s.CustomMetadata[flowKey] != nil && s.path() != "" && s.Output == nil && s.Content == nil
+}
+
 // customMetadata writes the entries of an event's metadata that the options list, and those of the package flow. Of
 // these, what the run began with stands in the message, and the values that an edge read are payload.
 func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any, whole bool) {

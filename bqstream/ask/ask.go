@@ -1,9 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask has the questions that a dataset of package bqstream answers, and the answers: the
-// basis of an approval, the effects of a step, the approvals that rest on a product, waiting times,
-// the findings of checks.
+// Package ask has the questions that a dataset of package bqstream answers, and the answers: the graph of
+// a session, the approvals that rest on a product, waiting times, the findings of checks.
 package ask
 
 import (
@@ -20,35 +19,29 @@ var (
 	ErrNoSessionID = errors.New("the session has no id: give the id, and the application and the user it belongs to")
 	// ErrUnknownSession is returned for a session without a graph in the dataset.
 	ErrUnknownSession = errors.New("the dataset has no graph of the session: check application, user, id and the time asked about, or bring it there with contextgraph sync")
-	// ErrNoDecision is returned where a session asked for no confirmation.
-	ErrNoDecision = errors.New("no confirmation was asked for in the session: name a node as the decision")
 	// ErrNoWindow is returned for a question about many sessions without a time.
 	ErrNoWindow = errors.New("a question about all sessions needs the time it is about: set From")
-	// ErrTooMany is returned where a part of an answer is worse than none.
-	ErrTooMany = errors.New("there is more than the limit")
 )
 
 // MaxHops is how many hops a question can ask for: BigQuery ends a recursive query with an
 // error after 500 rounds, and a hop is one round or more.
 const MaxHops = 400
 
-// DefaultLimit bounds the rows of an answer where no limit is given.
+// DefaultLimit bounds the rows of an answer about many sessions where no limit is given.
 const DefaultLimit = 10_000
 
 // DefaultSince is how far back a question about a session looks where no time is given.
 const DefaultSince = 30 * 24 * time.Hour
 
-// Scope says which session a question is about, and how much of it is looked at.
+// Scope says which session a question is about.
 type Scope struct {
 	// Session is the session. Its id is required; application and user are compared as
 	// they are, also when they are empty.
 	Session record.Session
-	// From and To bound the time of the steps that are looked at: only the partitions of
-	// those days are read. To defaults to now, From to [DefaultSince] before it. A session
-	// that lies in neither is unknown.
+	// From and To bound the time of the session: only the partitions of those days are read. To defaults
+	// to now, From to [DefaultSince] before it. The session may have begun up to 30 days before From. One that
+	// lies in neither is unknown.
 	From, To time.Time
-	// Limit bounds the rows of the answer. Defaults to [DefaultLimit].
-	Limit int
 }
 
 // Window bounds a question about many sessions.

@@ -18,7 +18,7 @@ type EntityQuestion struct {
 	// written. If Norm is set, a typed value is found in any spelling.
 	Entity entity.Entity
 	// Hops limits paths to that many edges of kind informs and resumes, as in a
-	// [ReasoningQuestion].
+	// [graphsync.Graph.Why].
 	Hops int
 }
 
@@ -29,7 +29,6 @@ type EntityUses struct {
 	// Truncated is true in two cases. The sessions that saw the entity had more approvals than the
 	// limit, so only the latest were looked at. Or paths had more edges than recursive SQL follows.
 	Truncated bool
-	Form      Form
 }
 
 // EntityUse is one approval that rests on an entity.

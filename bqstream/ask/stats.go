@@ -11,7 +11,6 @@ type WaitingTimes struct {
 	Groups []Waiting
 	// Truncated is true when there were more groups than the limit.
 	Truncated bool
-	Form      Form
 }
 
 // Waiting is the waiting for humans in one group of requests.
@@ -43,7 +42,6 @@ type Drift struct {
 	Changes  []DriftChange
 	// Truncated is true when one of the two has more rows than the limit.
 	Truncated bool
-	Form      Form
 }
 
 // DriftVerdicts are the verdicts of one day, tool and stage.

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -34,8 +34,8 @@ func (a *app) extractCommand() *cobra.Command {
 		Use:   "extract",
 		Short: "Let a model find entities in rows of the dataset",
 		Long: `extract asks a model (bigquery.extract.model) for the business entities in the rows of one
-session or of a time, with AI.GENERATE in BigQuery, and adds them to the dataset and to the
-journal. What rules and tools found is never changed or removed. Google bills the model for every row; bigquery.extract.max_rows bounds them. A row is sent
+session or of a time, with AI.GENERATE in BigQuery, and adds them to the dataset, with the graphs of
+these sessions, and to the journal. What rules and tools found is never changed or removed. Google bills the model for every row; bigquery.extract.max_rows bounds them. A row is sent
 again only if its call failed, or if the answer held no list of entities.`,
 		Example: `  contextgraph extract --session s-123 --app shop --user alice
   contextgraph extract --since 24h --dry-run`,
@@ -64,6 +64,10 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 	if _, err := warehouse.ExtractEndpoint(cfg.BigQuery, config.Default().BigQuery.Location); err != nil {
 		return err
 	}
+	x, err := setup.Extractor(cfg)
+	if err != nil {
+		return err
+	}
 	d, err := a.dataset(ctx, cfg.BigQuery)
 	if err != nil {
 		return err
@@ -83,16 +87,12 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 		}
 		r.Session = sessions[0]
 	}
+	run := syncRun{app: a, dataset: d}
 	if !f.dryRun && hasJournal(cfg) {
-		j, err := openJournal(ctx, cfg, "")
-		if err != nil {
+		if run.journal, err = openJournal(ctx, cfg, ""); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-		r.Store = func(ctx context.Context, s record.Session, found []entity.Entity) error {
-			_, err := bigquery.StoreFound(ctx, j, s, found)
-			return err
-		}
+		defer func() { err = errors.Join(err, run.journal.Close(context.WithoutCancel(ctx))) }()
 	}
 	report, err := d.Extract(ctx, r)
 	if f.dryRun && err == nil {
@@ -105,7 +105,10 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 	if err == nil || report.Sent > 0 {
 		a.printExtraction(report)
 	}
-	return err
+	if err != nil || len(report.Found) == 0 {
+		return err
+	}
+	return run.found(ctx, x, report.Found, r.From)
 }
 
 func (a *app) printExtraction(r *bigquery.ExtractReport) {

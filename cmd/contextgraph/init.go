@@ -50,10 +50,6 @@ checker for each type, as YAML to be read and corrected.`,
 			if from.ID != "" {
 				return a.propose(c.Context(), from, flows)
 			}
-			queries := []config.Queries{"", config.QueriesAuto, config.QueriesGQL, config.QueriesRecursive}
-			if !slices.Contains(queries, a.flags.Graph.Queries) {
-				return usageError{fmt.Errorf("--queries is auto, gql or recursive, not %q", a.flags.Graph.Queries)}
-			}
 			if offline && !dryRun {
 				return usageError{errors.New("--offline goes with --dry-run")}
 			}
@@ -80,7 +76,7 @@ checker for each type, as YAML to be read and corrected.`,
 	f.Var(&timeout, "timeout", "give up after this time")
 	f.StringVar(&a.flags.ViewPrefix, "view-prefix", "", "prefix of the typed views (default v)")
 	f.StringVar(&a.flags.Graph.Name, "graph", "", "name of the property graph (default contextgraph)")
-	f.StringVar((*string)(&a.flags.Graph.Queries), "queries", "", "how questions are asked: auto, gql or recursive, which needs no property graph (default auto)")
+	f.BoolVar(&a.noGraph, "no-graph", false, "do not create the property graph, which only queries in GQL need")
 	return c
 }
 

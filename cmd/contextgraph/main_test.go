@@ -78,7 +78,6 @@ func TestUsage(t *testing.T) {
 		{"init --timeout 0s --project my-project --dataset agents", exitUsage, "it must be positive"},
 		{"init", exitUsage, "no dataset is named: use --project and --dataset"},
 		{"init --offline --project my-project --dataset agents", exitUsage, "--offline goes with --dry-run"},
-		{"init --queries cypher --project my-project --dataset agents", exitUsage, "auto, gql or recursive"},
 		{"init --project my-project --dataset a`b", exitUsage, "dataset: \"a`b\" cannot be used"},
 		{"init --config missing.yaml", exitError, "contextgraph: configuration: open missing.yaml"},
 		{"help check", exitOK, "check compares the entities"},
@@ -121,7 +120,7 @@ func TestDryRunOffline(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	code, stdout, stderr := in(t, nothing(t), "init", "--dry-run", "--project", "my-project", "--dataset", "agents", "--queries", "recursive")
+	code, stdout, stderr := in(t, nothing(t), "init", "--dry-run", "--project", "my-project", "--dataset", "agents", "--no-graph")
 	if code != exitOK || stderr != "" || strings.Count(stdout, "CREATE TABLE IF NOT EXISTS") != 3 || strings.Contains(stdout, "PROPERTY GRAPH") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
@@ -157,7 +156,7 @@ func TestInitReadsTheFile(t *testing.T) {
 
 func TestInit(t *testing.T) {
 	t.Chdir(t.TempDir())
-	code, stdout, stderr := in(t, nothing(t), "init", "--project", "my-project", "--dataset", "agents", "--queries", "recursive")
+	code, stdout, stderr := in(t, nothing(t), "init", "--project", "my-project", "--dataset", "agents", "--no-graph")
 	// This server forgets what it was given, so that the labels find no table.
 	if code != exitError || !strings.Contains(stderr, "labels of agent_events") {
 		t.Errorf("%d: %s", code, stderr)

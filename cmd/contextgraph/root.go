@@ -107,6 +107,8 @@ type app struct {
 	utc         bool
 	// flags override what the file says, where they are not empty.
 	flags config.BigQuery
+	// noGraph is that init makes no property graph.
+	noGraph bool
 }
 
 func main() {
@@ -217,13 +219,13 @@ The command ends with
 			root.AddCommand(c)
 		}
 	}
-	group("look", "Look:", a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.statsCommand())
+	group("look", "Look:", a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.flowCommand(), a.statsCommand())
 	group("decide", "Decide:", a.approveCommand(), a.rejectCommand(), a.resolveCommand())
 	group("back", "Go back:", a.checkpointCommands()...)
 	group("guard", "Check and guard:", a.checkCommand(), a.rulesCommand(), a.testCommand(), a.wouldHaveBlockedCommand(), a.doctorCommand())
 	group("page", "Page:", a.viewCommand(), a.serveCommand())
 	group("rows", "Rows in and out:", a.exportCommand(), a.importCommand())
-	group("bigquery", "BigQuery:", textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()),
+	group("bigquery", "BigQuery:", textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), a.queryCommand(),
 		textOnly(a.deadLettersCommand()), textOnly(a.verifyCommand()))
 	return root
 }
@@ -327,11 +329,14 @@ func (a *app) flaggedConfig() (config.Config, error) {
 	}{
 		{a.flags.Project, &b.Project}, {a.flags.BillingProject, &b.BillingProject}, {a.flags.Dataset, &b.Dataset},
 		{a.flags.Location, &b.Location}, {a.flags.Table, &b.Table}, {a.flags.ViewPrefix, &b.ViewPrefix},
-		{a.flags.Graph.Name, &b.Graph.Name}, {string(a.flags.Graph.Queries), (*string)(&b.Graph.Queries)},
+		{a.flags.Graph.Name, &b.Graph.Name},
 	} {
 		if o.flag != "" {
 			*o.to = o.flag
 		}
+	}
+	if a.noGraph {
+		b.Graph.GQL = new(false)
 	}
 	return cfg, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
@@ -110,30 +109,32 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 	case len(sessions) > 1 && !f.all:
 		return several(f.session.ID, sessions)
 	}
-	run := syncRun{app: a, dataset: d, journal: j, all: len(sessions)}
+	run := syncRun{app: a, dataset: d, all: len(sessions)}
 	if f.from == fromJournal {
 		return run.sync(ctx, journalGraphs(ctx, j, x, sessions))
 	}
-	if j != nil {
-		stored, err := journalSessions(ctx, j, f.session, time.Time{})
-		if err != nil {
-			return err
-		}
-		both := slices.DeleteFunc(slices.Clone(sessions), func(s record.Session) bool { return !slices.Contains(stored, s) })
-		run.models, run.modelsErr = d.ModelEntitiesOf(ctx, both, after, now)
-	}
+	run.journal = j
 	return run.sync(ctx, d.SessionGraphs(ctx, sessions, x, after, now))
 }
 
-// syncRun brings graphs to the dataset, and what models found there to the journal.
+// syncRun brings graphs to the dataset, and what models found there to the journal, if there is one.
 type syncRun struct {
 	*app
 	dataset *bigquery.Dataset
 	journal *journal.Journal
 	all     int
-	// models are the entities that models found in the sessions that the journal has; or why that is not known.
-	models    map[record.Session][]entity.Entity
-	modelsErr error
+}
+
+// found brings the graphs of the sessions of rows that say what a model found, and these rows to the journal.
+func (r *syncRun) found(ctx context.Context, x *graphsync.Extractor, rows []record.Event, from time.Time) error {
+	var sessions []record.Session
+	for _, e := range rows {
+		if !slices.Contains(sessions, e.Session()) {
+			sessions = append(sessions, e.Session())
+		}
+	}
+	r.all = len(sessions)
+	return r.sync(ctx, r.dataset.SessionGraphs(ctx, sessions, x, from, time.Now()))
 }
 
 // sync syncs one session after another and goes on after one that failed. After an error without a session no graph
@@ -161,9 +162,9 @@ func (r *syncRun) sync(ctx context.Context, graphs iter.Seq2[bigquery.SessionGra
 		}
 		bytes += report.Bytes
 		fmt.Fprintf(r.stdout, "%s: %d steps, %d edges, %d entities, %d checks\n", which, report.Nodes, report.Edges, report.Entities, report.Checks)
-		n, err := 0, r.modelsErr
-		if found := r.models[s]; len(found) > 0 {
-			n, err = bigquery.StoreFound(ctx, r.journal, s, found)
+		n := 0
+		if r.journal != nil {
+			n, err = bigquery.StoreFound(ctx, r.journal, g.Found)
 		}
 		if err != nil {
 			failed++
@@ -171,7 +172,7 @@ func (r *syncRun) sync(ctx context.Context, graphs iter.Seq2[bigquery.SessionGra
 			continue
 		}
 		if n > 0 {
-			fmt.Fprintf(r.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i, r.all, printable(s.ID), n)
+			fmt.Fprintf(r.stdout, "%d/%d %s: what models found in %d rows is in the journal\n", i, r.all, printable(s.ID), n)
 		}
 		if n := g.Graphs[0].Failed; n > 0 {
 			r.note("%d rows of %s could not be read by the rules, and give no entities", n, s.ID)

@@ -38,9 +38,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify",
 		Short: "Try a project of BigQuery out, in a dataset that is removed afterwards",
 		Long: `verify tells whether contextgraph works in your project as it says. It creates a dataset with
-a random name, streams a small record to it, asks everything that contextgraph can ask, and
-compares every answer with that of the journal. Then it removes the dataset, also after Ctrl-C. It
-touches nothing else.
+a random name, streams a small record to it, and compares what a session answers there with the
+journal. It runs every statement over many sessions and every query. Then it removes the dataset,
+also after Ctrl-C. It touches nothing else.
 
 It says first what that costs at most, and asks; --plan prints all of it without a connection. The
 account needs roles/bigquery.user on the project. The report does not have the id of the project.`,
@@ -78,7 +78,7 @@ func (a *app) verifyPlan(b config.BigQuery, only []string) error {
 		return usageError{err}
 	}
 	for _, c := range p.Checks {
-		fmt.Fprintf(a.stdout, "-- %-9s %-35s  %-3s  %s", c.Step, c.Name, c.Form, c.About)
+		fmt.Fprintf(a.stdout, "-- %-9s %-35s  %s", c.Step, c.Name, c.About)
 		if c.Bytes > 0 {
 			fmt.Fprintf(a.stdout, " (%s at most)", verify.Size(c.Bytes))
 		}
@@ -146,7 +146,7 @@ func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) erro
 
 // verified prints how a check ended.
 func (a *app) verified(r verify.Result) {
-	fmt.Fprintf(a.stdout, "%-7s  %-9s  %-35s  %-3s  %10s  %6d ms\n", r.Outcome, r.Step, r.Name, r.Form, verify.Size(r.Estimate), r.Milliseconds)
+	fmt.Fprintf(a.stdout, "%-7s  %-9s  %-35s  %10s  %6d ms\n", r.Outcome, r.Step, r.Name, verify.Size(r.Estimate), r.Milliseconds)
 	a.indented("", r.Reason)
 	a.indented("do: ", r.Remedy)
 }

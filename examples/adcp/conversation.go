@@ -103,6 +103,18 @@ type plan struct {
 	campaignID string
 }
 
+// args are the arguments with which the plan is provisioned.
+func (p plan) args(b brief) map[string]any {
+	args := map[string]any{"account": b.Account, "lines": p.lines}
+	if len(p.audiences) > 0 {
+		args["audiences"] = p.audiences
+	}
+	if p.campaignID != "" {
+		args["campaign_id"] = p.campaignID
+	}
+	return args
+}
+
 // plan returns the plan, once the budget is allocated.
 func (c *conversation) plan() (plan, bool) {
 	budget, ok := c.result(toolBudget)

@@ -16,8 +16,11 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/runner"
 	adksession "google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -46,8 +49,11 @@ type demo struct {
 	buyer    *buyer
 }
 
+// cast builds the agents around a model and tools: [newAgents] or [newFlow].
+type cast func(llm model.LLM, tools *mediaTools, protect func(tool.Tool) tool.Tool) (agent.Agent, error)
+
 // openDemo starts everything, with the configuration in yaml. The caller closes the demo, also after an error.
-func openDemo(ctx context.Context, journal string, yaml []byte) (*demo, error) {
+func openDemo(ctx context.Context, journal string, yaml []byte, agents cast) (*demo, error) {
 	d := &demo{}
 	catalog, err := adserver.DemoCatalog()
 	if err != nil {
@@ -69,7 +75,7 @@ func openDemo(ctx context.Context, journal string, yaml []byte) (*demo, error) {
 	if d.instance, err = contextgraph.Open(ctx, cfg, contextgraph.WithLogger(log)); err != nil {
 		return d, err
 	}
-	root, err := newAgents(scriptedModel{}, &mediaTools{ads: d.server, record: d.instance.RecordEntity}, d.instance.Protect)
+	root, err := agents(scriptedModel{}, &mediaTools{ads: d.server, record: d.instance.RecordEntity}, d.instance.Protect)
 	if err != nil {
 		return d, err
 	}
@@ -230,8 +236,8 @@ func spanName(n graphsync.TechNode) string {
 }
 
 // runDemo plays all sessions and prints each. The error joins what did not end as it must.
-func runDemo(ctx context.Context, journal string, out io.Writer) (err error) {
-	d, err := openDemo(ctx, journal, configYAML)
+func runDemo(ctx context.Context, journal string, agents cast, out io.Writer) (err error) {
+	d, err := openDemo(ctx, journal, configYAML, agents)
 	defer func() { err = errors.Join(err, d.close(ctx)) }()
 	if err != nil {
 		return err

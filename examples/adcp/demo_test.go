@@ -18,7 +18,7 @@ import (
 
 func newDemo(t *testing.T) *demo {
 	t.Helper()
-	d, err := openDemo(t.Context(), filepath.Join(t.TempDir(), journalName), configYAML)
+	d, err := openDemo(t.Context(), filepath.Join(t.TempDir(), journalName), configYAML, newAgents)
 	t.Cleanup(func() {
 		if err := d.close(t.Context()); err != nil {
 			t.Error(err)

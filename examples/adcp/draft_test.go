@@ -52,7 +52,7 @@ var edits = []struct{ old, new string }{
 // verdicts plays the sessions with a configuration.
 func verdicts(t *testing.T, journal string, yaml []byte) map[string]string {
 	t.Helper()
-	d, err := openDemo(t.Context(), journal, yaml)
+	d, err := openDemo(t.Context(), journal, yaml, newAgents)
 	if err != nil {
 		t.Fatal(err)
 	}

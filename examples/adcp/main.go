@@ -20,10 +20,11 @@ import (
 const usage = `Plan three ad campaigns with agents, ask before spending, and let the world change meanwhile.
 
 Usage:
-  go run ./examples/adcp [--dir DIR]
+  go run ./examples/adcp [--dir DIR] [--flow]
 
 Flags:
   --dir DIR   folder for the journal and the page (default "contextgraph-demo"); a later run replaces them there
+  --flow      run the agents as a graph of package flow; the verdicts are the same
 
 Examples:
   go run ./examples/adcp
@@ -54,6 +55,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("adcp", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	dir := flags.String("dir", "contextgraph-demo", "")
+	asFlow := flags.Bool("flow", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		_, err := io.WriteString(stdout, usage)
@@ -69,7 +71,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := runDemo(ctx, journal, stdout); err != nil {
+	agents := newAgents
+	if *asFlow {
+		agents = newFlow
+	}
+	if err := runDemo(ctx, journal, agents, stdout); err != nil {
 		return err
 	}
 	page, err := writePage(ctx, journal)

@@ -66,6 +66,41 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunFlow: as a graph the demo comes to the same verdicts.
+func TestRunFlow(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--dir", dir, "--flow"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	want, err := os.ReadFile(filepath.Join("testdata", "demo.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(verdictBlocks(string(want)), verdictBlocks(out.String())); diff != "" {
+		t.Errorf("verdicts (-agents +flow):\n%s", diff)
+	}
+	for _, said := range []string{"is live: GAM-2026-ELF-001, $50,000", "A new plan needs a new approval.", "Send the brief again when the cause is gone."} {
+		if !strings.Contains(out.String(), said) {
+			t.Errorf("the output lacks %q:\n%s", said, out.String())
+		}
+	}
+}
+
+// verdictBlocks are the blocks of an output that begin with the word, with the entities above them.
+func verdictBlocks(output string) (lines []string) {
+	in := false
+	for line := range strings.Lines(output) {
+		if !strings.HasPrefix(line, indent) {
+			in = strings.HasPrefix(line, "  verdict") || strings.HasPrefix(line, "  entities")
+		}
+		if in {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // query returns the rows a query gives, columns joined by spaces.
 func query(t *testing.T, journal, sql string) []string {
 	t.Helper()

@@ -40,7 +40,7 @@ func (m scriptedModel) GenerateContent(ctx context.Context, req *model.LLMReques
 		case slices.Contains(tools, toolProvision):
 			thought, next = rootStep(talk)
 		case slices.Contains(tools, toolInventory):
-			thought, next = plannerStep(talk)
+			thought, next = plannerStep(talk, slices.Contains(tools, toolTransfer))
 		default:
 			yield(nil, fmt.Errorf("scripted model: it plays %s and %s, neither has the tools %v", agentRoot, agentPlanner, tools))
 			return
@@ -66,18 +66,11 @@ func rootStep(talk conversation) (string, *genai.Part) {
 		return "", genai.NewPartFromText("Send me a campaign brief: advertiser, account, category and budget.")
 	}
 	if outcome, ok := talk.result(toolProvision); ok {
-		return "", genai.NewPartFromText(report(talk.brief, outcome))
+		return "", genai.NewPartFromText(report(talk.brief, outcome, "The approval stays open: approve again when the cause is gone."))
 	}
 	if plan, ok := talk.plan(); ok {
-		args := map[string]any{"account": talk.brief.Account, "lines": plan.lines}
-		if len(plan.audiences) > 0 {
-			args["audiences"] = plan.audiences
-		}
-		if plan.campaignID != "" {
-			args["campaign_id"] = plan.campaignID
-		}
 		return fmt.Sprintf("The plan for %s has %d lines and stays within %s. Provisioning spends the money, so a person decides first.",
-			talk.brief.Advertiser, len(plan.lines), talk.brief.Budget), genai.NewPartFromFunctionCall(toolProvision, args)
+			talk.brief.Advertiser, len(plan.lines), talk.brief.Budget), genai.NewPartFromFunctionCall(toolProvision, plan.args(talk.brief))
 	}
 	if talk.handedBack {
 		return "", genai.NewPartFromText("There is no plan for " + talk.brief.Advertiser + ": " + talk.trouble() + ".")
@@ -86,10 +79,13 @@ func rootStep(talk conversation) (string, *genai.Part) {
 		talk.brief.Advertiser, talk.brief.Category, talk.brief.Budget), genai.NewPartFromFunctionCall(toolTransfer, map[string]any{"agent_name": agentPlanner})
 }
 
-// plannerStep is the policy of media_planner: the first thing that is still missing, then back to root_agent. It
-// returns a thought and the next step.
-func plannerStep(talk conversation) (string, *genai.Part) {
-	handBack := genai.NewPartFromFunctionCall(toolTransfer, map[string]any{"agent_name": agentRoot})
+// plannerStep is the policy of media_planner: the first thing that is still missing, then back to root_agent; in a
+// flow, which has no transfers, the plan. It returns a thought and the next step.
+func plannerStep(talk conversation, transfers bool) (string, *genai.Part) {
+	handBack := planned(talk)
+	if transfers {
+		handBack = genai.NewPartFromFunctionCall(toolTransfer, map[string]any{"agent_name": agentRoot})
+	}
 	if !talk.hasBrief || talk.trouble() != "" {
 		return "Something is missing, so the root agent has to tell the buyer.", handBack
 	}
@@ -115,7 +111,8 @@ func plannerStep(talk conversation) (string, *genai.Part) {
 }
 
 // report puts the outcome of provisioning into words. A blocked plan is not tried again: what was approved is gone.
-func report(b brief, outcome map[string]any) string {
+// Again says what to do where it could not be checked.
+func report(b brief, outcome map[string]any, again string) string {
 	if id, ok := outcome["campaign_id"].(string); ok && outcome["status"] == string(adserver.StatusLive) {
 		return fmt.Sprintf("The campaign for %s is live: %s, %s.", b.Advertiser, id, b.Budget)
 	}
@@ -146,7 +143,7 @@ func report(b brief, outcome map[string]any) string {
 		}
 	}
 	if outcome["reason"] == "check_failed" {
-		text.WriteString("\nThe approval stays open: approve again when the cause is gone.")
+		text.WriteString("\n" + again)
 	} else {
 		text.WriteString("\nA new plan needs a new approval.")
 	}

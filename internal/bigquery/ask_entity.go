@@ -13,11 +13,10 @@ import (
 
 // EntityAcrossSessions returns the approvals that rest on an entity, in all sessions of
 // the time asked about: the requests for a confirmation to which it led, as
-// [Dataset.ReasoningChain] says of one of them. What lies outside of that time, a step or an
+// [graphsync.Graph.Why] says of one of them. What lies outside of that time, a step or an
 // approval, does not count.
 //
-// GQL counts hops on paths with the fewest edges of any kind, so that an approval that is
-// only just within the limit can be missing.
+// It follows paths of up to 480 edges of any kind, since BigQuery ends a recursion after 500 rounds.
 //
 // The error wraps [ask.ErrNoWindow] without a time.
 func (d *Dataset) EntityAcrossSessions(ctx context.Context, q ask.EntityQuestion) (ask.EntityUses, error) {
@@ -33,9 +32,9 @@ func (d *Dataset) EntityAcrossSessions(ctx context.Context, q ask.EntityQuestion
 		return ask.EntityUses{}, fmt.Errorf("bigquery: entity %s %q: type and value are required", q.Entity.Type, q.Entity.Value)
 	}
 	var out ask.EntityUses
-	params := windowParams(w,
-		param("entity", q.Entity.CanonicalKey()), param("type", q.Entity.Type), param("value", q.Entity.Value), param("hops", int64(hops)))
-	out.Approvals, out.Form, err = answer(ctx, d, both(d, "ask_entity_approvals", bounds{Edges: (1 + farEdges) * hops}, func(r *row) ask.EntityUse {
+	out.Approvals, err = all(ctx, d, askJob("ask_entity_approvals", windowParams(w,
+		param("entity", q.Entity.CanonicalKey()), param("type", q.Entity.Type), param("value", q.Entity.Value), param("hops", int64(hops)),
+		param("rounds", int64(maxRounds)))), func(r *row) ask.EntityUse {
 		out.Truncated = out.Truncated || r.flag("incomplete") || r.int("searched") > w.Limit
 		return ask.EntityUse{
 			Session: r.session("app_name", "user_id", "session_id"),
@@ -43,7 +42,7 @@ func (d *Dataset) EntityAcrossSessions(ctx context.Context, q ask.EntityQuestion
 			DecidedAt: r.time("decided_at"), Hops: r.int("hops"), Sightings: r.int("sightings"),
 			Value: r.text("node_value"), EvaluatedAt: r.time("evaluated_at"),
 		}
-	}, params, param("rounds", int64(maxRounds))))
+	})
 	if err != nil {
 		return ask.EntityUses{}, err
 	}

@@ -15,24 +15,20 @@ import (
 // plugin for Python name none of these and stay unpaired. The time
 // is the one that the row of the answer has, or else that between the two rows. The
 // error wraps [ask.ErrNoWindow] without a time.
-//
-// In SQL it counts the rows of events. In GQL ([config.QueriesGQL]) it counts the requests of the
-// steps that began in the time asked about: those of sessions that were brought to the graph, and
-// without an answer to a request from before that time.
 func (d *Dataset) WaitingTimes(ctx context.Context, w ask.Window) (ask.WaitingTimes, error) {
 	w, err := d.window(w)
 	if err != nil {
 		return ask.WaitingTimes{}, fmt.Errorf("bigquery: %w", err)
 	}
 	var out ask.WaitingTimes
-	out.Groups, out.Form, err = answer(ctx, d, both(d, "ask_waiting", nil, func(r *row) ask.Waiting {
+	out.Groups, err = all(ctx, d, askJob("ask_waiting", windowParams(w)), func(r *row) ask.Waiting {
 		return ask.Waiting{
 			Kind: r.text("kind"), Agent: r.text("agent"), Tool: r.text("tool"),
 			Requests: r.int("requests"), Unpaired: r.int("unpaired"), Answered: r.int("answered"),
 			Confirmed: r.int("confirmed"), Rejected: r.int("rejected"), Accepted: r.int("accepted"), Waited: r.int("waited"),
 			Average: r.duration("avg_ms"), P50: r.duration("p50_ms"), P95: r.duration("p95_ms"), Max: r.duration("max_ms"),
 		}
-	}, windowParams(w)))
+	})
 	if err != nil {
 		return ask.WaitingTimes{}, err
 	}
@@ -44,30 +40,28 @@ func (d *Dataset) WaitingTimes(ctx context.Context, w ask.Window) (ask.WaitingTi
 // stage, and which entities had changed how often and in which way. The error wraps
 // [ask.ErrNoWindow] without a time.
 //
-// Both are counted in SQL, as [Dataset.WaitingTimes] is, and in GQL only where the
-// configuration insists on it. The checks are those of the sessions that were brought to
-// the graph, in both forms.
+// The checks are those of the sessions that were brought to the graph.
 func (d *Dataset) DriftStatistics(ctx context.Context, w ask.Window) (ask.Drift, error) {
 	w, err := d.window(w)
 	if err != nil {
 		return ask.Drift{}, fmt.Errorf("bigquery: %w", err)
 	}
 	var out ask.Drift
-	out.Verdicts, out.Form, err = answer(ctx, d, both(d, "ask_drift_verdicts", nil, func(r *row) ask.DriftVerdicts {
+	out.Verdicts, err = all(ctx, d, askJob("ask_drift_verdicts", windowParams(w)), func(r *row) ask.DriftVerdicts {
 		return ask.DriftVerdicts{
 			Day: r.time("day"), Tool: r.text("tool"), Stage: r.text("stage"), Checks: r.int("checks"), Safe: r.int("safe"), Drift: r.int("drift"),
 			Failed: r.int("failed"), Entities: r.int("entities"), Stale: r.int("stale"),
 		}
-	}, windowParams(w)))
+	})
 	if err != nil {
 		return ask.Drift{}, err
 	}
-	out.Changes, _, err = answer(ctx, d, both(d, "ask_drift_alerts", nil, func(r *row) ask.DriftChange {
+	out.Changes, err = all(ctx, d, askJob("ask_drift_alerts", windowParams(w)), func(r *row) ask.DriftChange {
 		return ask.DriftChange{
 			EntityType: r.text("entity_type"), Value: r.text("value"), DriftType: r.text("drift_type"),
 			Alerts: r.int("alerts"), Sessions: r.int("sessions"), Severity: r.float("severity"), Last: r.time("last"),
 		}
-	}, windowParams(w)))
+	})
 	if err != nil {
 		return ask.Drift{}, err
 	}

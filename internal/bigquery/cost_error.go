@@ -32,12 +32,6 @@ func HasReason(err error, reasons ...string) bool {
 	})
 }
 
-// tooCostly reports whether a query was given up because of what it needs: memory, slots
-// or bytes. Another one with the same answer may need less.
-func tooCostly(err error) bool {
-	return HasReason(err, reasonBytes, reasonTier, reasonResources)
-}
-
 // limited adds what to do to the error of a query that was refused for its bytes.
 func (d *Dataset) limited(err error) error {
 	if !HasReason(err, reasonBytes) {

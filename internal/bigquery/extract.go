@@ -7,9 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -37,10 +34,6 @@ type ExtractRequest struct {
 	// Answers is the table of answers of an extraction that failed after the model had
 	// answered: see [ExtractReport.Answers]. They are used, and the model is not asked.
 	Answers string
-	// Store, when there is one, is given what models found in every session that the
-	// extraction touched, also earlier. It may be given the same again. Its error is that of
-	// the extraction, which can be repeated.
-	Store func(ctx context.Context, s record.Session, found []entity.Entity) error
 	// DryRun only says which statements would be run and what the first one would read.
 	DryRun bool
 }
@@ -62,8 +55,10 @@ type ExtractReport struct {
 	// Truncated counts rows of which the model read a part only, Dropped what it
 	// answered that is no entity of the types asked for.
 	Truncated, Dropped int
-	// Entities counts what was found, once per step and value, by type.
+	// Entities counts what was found, once per row and value, by type.
 	Entities map[string]int
+	// Found are the rows [record.EntitiesFound] that say it, which the dataset has.
+	Found []record.Event
 	// BytesBilled is the sum over all jobs, of a dry run the estimate of the first.
 	// The model is billed by Vertex AI besides.
 	BytesBilled int64
@@ -78,7 +73,8 @@ type ExtractReport struct {
 }
 
 // Extract asks the configured model, with AI.GENERATE, which entities the rows of a
-// session or of a time name, and adds them to the dataset as entities of the source
+// session or of a time name, and adds them to the table of events as rows
+// [record.EntitiesFound]. Graphs that are made of the rows after that have them as entities of the source
 // "model". It deletes nothing, and changes nothing that a rule or a tool found.
 //
 // Only rows that this extractor has not read are sent, at most Extract.MaxRows, each
@@ -87,9 +83,8 @@ type ExtractReport struct {
 // them in the table [ExtractReport.Answers], from which a second extraction goes on
 // without asking again. The report is not nil with an error either.
 //
-// Entities are typed and identified by package entity, as those of rules are, and the
-// nodes they belong to by package graphsync. That is why answers are read here and not
-// in SQL: one thing must have one key, whoever found it.
+// Entities are typed and identified by package entity, as those of rules are. That is why answers are
+// read here and not in SQL: one thing must have one key, whoever found it.
 //
 // Without Extract.Location the model is asked beside the dataset, whose place is read
 // first: an extraction fails when that cannot be read.
@@ -104,11 +99,7 @@ func (d *Dataset) Extract(ctx context.Context, r ExtractRequest) (*ExtractReport
 		return x.report, x.dryRun(ctx)
 	}
 	if r.Answers == "" {
-		sent, err := x.ask(ctx)
-		if err != nil || !sent {
-			if err == nil {
-				err = x.store(ctx)
-			}
+		if sent, err := x.ask(ctx); err != nil || !sent {
 			return x.report, err
 		}
 	}
@@ -117,36 +108,8 @@ func (d *Dataset) Extract(ctx context.Context, r ExtractRequest) (*ExtractReport
 			err, x.answers.Name, x.now.Add(extractTableAge).UTC().Format(time.DateOnly))
 	}
 	x.drop(ctx)
-	return x.report, x.store(ctx)
+	return x.report, nil
 }
-
-// store gives the store of the request what models found in the sessions of this
-// extraction.
-func (x *extraction) store(ctx context.Context) error {
-	if x.request.Store == nil {
-		return nil
-	}
-	if x.statement.Session {
-		x.touched[x.request.Session] = true
-	}
-	sessions := slices.SortedFunc(maps.Keys(x.touched), bySession)
-	found, err := x.ModelEntitiesOf(ctx, sessions, x.request.From.Add(-storeMargin), x.request.To.Add(storeMargin))
-	if err != nil {
-		return fmt.Errorf("the entities that models found: %w", err)
-	}
-	for _, s := range sessions {
-		if len(found[s]) == 0 {
-			continue
-		}
-		if err := x.request.Store(ctx, s, found[s]); err != nil {
-			return fmt.Errorf("the entities that a model found in session %q of user %q: %w", s.ID, s.User, err)
-		}
-	}
-	return nil
-}
-
-// storeMargin widens the time in which entities for a store are looked for beyond that of the rows.
-const storeMargin = 7 * 24 * time.Hour
 
 // extraction is one call of Extract.
 type extraction struct {
@@ -156,8 +119,6 @@ type extraction struct {
 	pending, answers warehouse.Table
 	report           *ExtractReport
 	now              time.Time
-	// touched are the sessions with rows in the answers.
-	touched map[record.Session]bool
 }
 
 // newExtraction checks the request and the configuration.
@@ -166,7 +127,7 @@ func (d *Dataset) newExtraction(ctx context.Context, r ExtractRequest) (*extract
 	if err != nil {
 		return nil, fmt.Errorf("bigquery: extract: %w", err)
 	}
-	x := &extraction{Dataset: d, request: r, now: d.now(), touched: make(map[record.Session]bool)}
+	x := &extraction{Dataset: d, request: r, now: d.now()}
 	if x.request.To.IsZero() {
 		x.request.To = x.now
 	}

@@ -7,12 +7,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/text"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -50,30 +48,28 @@ type extractedRow struct {
 
 // findings is what was made of the answers of one extraction.
 type findings struct {
-	rows []extractedRow
-	// since is the time of the earliest row, before which none was read.
-	since time.Time
-	// entities are by session and key, traces the traces of their nodes.
-	entities map[record.Session]map[string]entity.Entity
-	traces   map[string]string
+	read []extractedRow
+	// about are the rows in which entities were found, by their event ids.
+	about    map[string]record.Event
+	entities []entity.Entity
 }
 
 // use reads the answers and adds what is in them to the dataset, together with which
 // rows were read.
 func (x *extraction) use(ctx context.Context) error {
-	found := findings{entities: make(map[record.Session]map[string]entity.Entity), traces: make(map[string]string)}
+	found := findings{about: make(map[string]record.Event)}
 	waiting := 0
 	err := each(x.table(x.answers.Name).Read(ctx), func(r *row) error {
 		waiting = max(waiting, r.int("pending"))
-		found.rows = append(found.rows, x.read(r, &found))
+		found.read = append(found.read, x.read(r, &found))
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, err)
 	}
-	x.report.Sent = len(found.rows)
+	x.report.Sent = len(found.read)
 	x.report.Left = max(0, waiting-x.report.Sent)
-	if len(found.rows) == 0 {
+	if len(found.read) == 0 {
 		return nil
 	}
 	return x.append(ctx, &found)
@@ -84,13 +80,10 @@ func (x *extraction) use(ctx context.Context) error {
 func (x *extraction) read(r *row, found *findings) extractedRow {
 	of := record.Event{
 		AppName: r.text("app_name"), UserID: r.text("user_id"), SessionID: r.text("session_id"), EventID: r.text("event_id"),
-		TraceID: r.text("trace_id"), SpanID: r.text("span_id"),
+		Timestamp: r.time("seen_at").UnixMicro(), Agent: r.text("agent"), InvocationID: r.text("invocation_id"),
+		TraceID: r.text("trace_id"), SpanID: r.text("span_id"), ParentSpanID: r.text("parent_span_id"),
 	}
-	seenAt, status := r.time("seen_at"), r.text("status")
-	x.touched[of.Session()] = true
-	if found.since.IsZero() || seenAt.Before(found.since) {
-		found.since = seenAt
-	}
+	status := r.text("status")
 	truncated := r.flag("truncated")
 	if truncated {
 		x.report.Truncated++
@@ -121,16 +114,15 @@ func (x *extraction) read(r *row, found *findings) extractedRow {
 	}
 	x.report.OK++
 	out.Status = rowOK
-	node := graphsync.RowNodeKey(&of)
-	found.traces[node] = of.TraceID
+	found.about[of.EventID] = of
 	for _, e := range answer.Entities {
-		e.EventID, e.TechNode, e.SpanID, e.SeenAt = of.EventID, node, of.SpanID, seenAt
 		// A document whose name cannot be shown is not worth the entity.
-		e.ArtifactURI = r.text("artifact_uri")
+		e.EventID, e.ArtifactURI = of.EventID, r.text("artifact_uri")
 		if e.Validate() != nil {
 			e.ArtifactURI = ""
 		}
-		found.add(of.Session(), e)
+		found.entities = append(found.entities, e)
+		x.report.Entities[e.Type]++
 	}
 	return out
 }
@@ -146,60 +138,31 @@ func (x *extraction) reason(s string) string {
 	return s
 }
 
-// add merges an entity into those of the same step, type and value: the first row
-// stands for it, with the greatest confidence.
-func (f *findings) add(s record.Session, e entity.Entity) {
-	if f.entities[s] == nil {
-		f.entities[s] = make(map[string]entity.Entity)
-	}
-	key := warehouse.BizKey(e.TechNode, e.Type, e.Value)
-	if other, known := f.entities[s][key]; known {
-		if other.SeenAt.Before(e.SeenAt) || other.SeenAt.Equal(e.SeenAt) && other.EventID < e.EventID {
-			e, other = other, e
-		}
-		e.Confidence = max(e.Confidence, other.Confidence)
-		e.ArtifactURI = cmp.Or(e.ArtifactURI, other.ArtifactURI)
-	}
-	f.entities[s][key] = e
-}
-
-// append brings the findings to the dataset, and then says which rows were read. A second use of
-// the same answers gives the same versions of the same graphs, and rows that count once.
+// append brings the findings to the dataset as rows of their own, and then says which rows were read. A second use of
+// the same answers gives the same rows, which count once.
 func (x *extraction) append(ctx context.Context, found *findings) error {
-	w := x.GraphWriter()
-	defer w.Close()
-	for sessions := range slices.Chunk(slices.SortedFunc(maps.Keys(found.entities), bySession), readAtOnce) {
-		known, err := x.KnownGraphs(ctx, sessions, found.since)
-		if err != nil {
-			return err
-		}
-		for _, s := range sessions {
-			var es []entity.Entity
-			for _, key := range slices.Sorted(maps.Keys(found.entities[s])) {
-				e := found.entities[s][key]
-				es = append(es, e)
-				x.report.Entities[e.Type]++
-			}
-			g, err := warehouse.ModelGraph(s, es, found.traces)
-			if err != nil {
-				return fmt.Errorf("bigquery: extract: %w", err)
-			}
-			g.WriterID, g.Version = warehouse.ExtractionID(x.answers.Name), 1
-			if _, err := w.Write(ctx, known.Split(g)...); err != nil {
-				return err
-			}
+	rows, err := foundRows(found.about, found.entities)
+	if err != nil {
+		return fmt.Errorf("bigquery: extract: %w", err)
+	}
+	encoded := make([][]byte, len(rows))
+	for i := range rows {
+		if encoded[i], err = replicate.Encode(&rows[i]); err != nil {
+			return fmt.Errorf("bigquery: extract: encode row %s: %w", rows[i].EventID, err)
 		}
 	}
+	events := &appender{target: x.Target(), timeout: x.ackTimeout}
+	defer events.disconnect()
+	if err := events.all(ctx, encoded); err != nil {
+		return err
+	}
+	x.report.Found = rows
 	t := warehouse.ExtractedRowsTable()
-	rows, err := encodeRows(t, found.rows)
+	read, err := encodeRows(t, found.read)
 	if err != nil {
 		return fmt.Errorf("bigquery: extract: %w", err)
 	}
 	to := x.appendTo(t)
 	defer to.disconnect()
-	return to.all(ctx, rows)
-}
-
-func bySession(a, b record.Session) int {
-	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.User, b.User), cmp.Compare(a.ID, b.ID))
+	return to.all(ctx, read)
 }

@@ -13,32 +13,30 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// StoreFound stores in a journal what models found in rows of a session that it has, as rows of their
-// own. A row that it has is not stored again. It returns the number of entities in rows that the
-// journal has.
-func StoreFound(ctx context.Context, j store.Store, s record.Session, found []entity.Entity) (n int, err error) {
-	about := make(map[string]record.Event)
-	for _, e := range found {
-		if _, known := about[e.EventID]; known {
+// StoreFound stores in a store the rows of those given that say what models found in rows that it has. Others
+// are left out, and one that it has is not stored again. It returns the number of those that it has.
+func StoreFound(ctx context.Context, j store.Store, rows []record.Event) (n int, err error) {
+	var own []record.Event
+	for _, e := range rows {
+		var attrs schema.Attributes
+		if e.EventType != record.EntitiesFound || attrs.Read(e.Attributes) != nil {
 			continue
 		}
-		row, stored, err := j.Row(ctx, e.EventID)
+		about, stored, err := j.Row(ctx, attrs.ADK.Of)
 		if err != nil {
 			return 0, err
 		}
-		if stored && row.Session() == s {
-			about[e.EventID] = row
+		if stored && about.Session() == e.Session() {
+			e.Seq = 0
+			own = append(own, e)
 		}
 	}
-	rows, n, err := foundRows(about, found)
-	if err == nil && n > 0 {
-		err = store.Import(ctx, j, rows)
-	}
-	return n, err
+	return len(own), store.Import(ctx, j, own)
 }
 
 // declaration is an entity in the column attributes of a row.
@@ -52,19 +50,15 @@ type declaration struct {
 }
 
 // foundRows returns the rows that say what models found in the rows about, by their event ids: one for
-// each of them. The same entities make the same row. n is the number of the entities.
-func foundRows(about map[string]record.Event, found []entity.Entity) (rows []record.Event, n int, err error) {
+// each of them. The same entities make the same row.
+func foundRows(about map[string]record.Event, found []entity.Entity) (rows []record.Event, err error) {
 	of := make(map[string][]declaration)
 	for _, e := range found {
-		if _, known := about[e.EventID]; !known {
-			continue
-		}
 		d := declaration{Type: e.Type, Value: e.Value, Attributes: e.Attributes, ArtifactURI: e.ArtifactURI, Confidence: e.Confidence}
 		if !e.Norm.IsZero() {
 			d.Norm = &e.Norm
 		}
 		of[e.EventID] = append(of[e.EventID], d)
-		n++
 	}
 	for id, list := range of {
 		row := about[id]
@@ -72,7 +66,7 @@ func foundRows(about map[string]record.Event, found []entity.Entity) (rows []rec
 			"adk": map[string]any{"app_name": row.AppName, "of": id}, "entities": list,
 		})
 		if err != nil {
-			return nil, 0, fmt.Errorf("the entities that a model found in row %s: %w", id, err)
+			return nil, fmt.Errorf("the entities that a model found in row %s: %w", id, err)
 		}
 		sum := sha256.Sum256(slices.Concat([]byte(record.EntitiesFound), attributes))
 		rows = append(rows, record.Event{
@@ -84,5 +78,5 @@ func foundRows(about map[string]record.Event, found []entity.Entity) (rows []rec
 	slices.SortFunc(rows, func(a, b record.Event) int {
 		return cmp.Or(cmp.Compare(a.Timestamp, b.Timestamp), cmp.Compare(a.EventID, b.EventID))
 	})
-	return rows, n, nil
+	return rows, nil
 }

@@ -4,111 +4,52 @@
 package bigquery_test
 
 import (
-	"slices"
-	"strconv"
+	"fmt"
 	"testing"
-	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// What models found is seen where the rows are read in the dataset. A journal gets it as rows, each
-// once however often they are given, and is then read as the dataset is.
+// A journal gets what models found in rows that it has, each once however often it is given.
 func TestWhatModelsFound(t *testing.T) {
 	t.Parallel()
 	rows := twoSteps("s1")
-	api := &rowsAPI{t: t, events: rows}
-	find := func(e *record.Event, value, attributes string) {
-		api.found = append(api.found, []any{
-			e.EventID, graphsync.RowNodeKey(e), e.SpanID, strconv.FormatInt(e.Timestamp, 10), "Place", value, attributes,
-		})
+	find := func(about record.Event, value string) record.Event {
+		e := about
+		e.EventID, e.EventType, e.Content, e.RunID, e.RunSeq, e.Seq = "found "+value, record.EntitiesFound, nil, "", 0, 99
+		e.Attributes = fmt.Appendf(nil, `{"adk":{"app_name":"shop","of":%q},"entities":[{"type":"Place","value":%q,"confidence":0.5}]}`, about.EventID, value)
+		return e
 	}
-	find(&rows[0], "Oslo", `{"size":{"kind":"number","value":"7"}}`)
-	find(&rows[0], "Rome", "null")
-	find(&rows[2], "Oslo", "null")
-	elsewhere := rows[0]
-	elsewhere.EventID = "of no row"
-	find(&elsewhere, "Paris", "null")
-	d := api.dataset()
-	source := d.Source(bigquery.SourceOptions{Now: func() time.Time { return graphStart.Add(time.Hour) }})
-	look := func(s inspect.Source) (shown, found []string) {
-		t.Helper()
-		r, err := s.Record(t.Context(), named("s1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := r.Fold.Graph()
-		for _, e := range g.Entities() {
-			if e.Source == entity.SourceModel {
-				found = append(found, e.EventID+" "+e.Value+" "+e.Attributes["size"].String())
-			}
-		}
-		for _, e := range g.Trace().Timeline {
-			shown = append(shown, e.EventID+" "+e.EventType)
-		}
-		return shown, found
-	}
-	want := []string{"s11 Oslo 7", "s11 Rome ", "s13 Oslo "}
-	shown, found := look(source)
-	if diff := gocmp.Diff(want, found); diff != "" {
-		t.Errorf("in the dataset (-want +got):\n%s", diff)
-	}
-	if len(shown) != 5 || shown[2] != "s13 "+record.ToolCompleted {
-		t.Errorf("the rows %q, want three and after them what was found in each", shown)
-	}
-
+	other, unknown := rows[0], rows[0]
+	other.SessionID, unknown.EventID = "s2", "of no row"
+	found := []record.Event{find(rows[0], "Oslo"), find(rows[2], "Rome"), find(other, "Bonn"), find(unknown, "Paris"), rows[0]}
 	j := newJournal(t, 0, 0)
-	models, err := d.ModelEntitiesOf(t.Context(), []record.Session{named("s1")}, graphStart, graphStart.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	give := func(of record.Session) int {
+	give := func(want int) {
 		t.Helper()
-		n, err := bigquery.StoreFound(t.Context(), j, of, models[named("s1")])
-		if err != nil {
-			t.Fatal(err)
+		if n, err := bigquery.StoreFound(t.Context(), j, found); err != nil || n != want {
+			t.Errorf("the journal has %d of the rows, %v; want %d", n, err, want)
 		}
-		return n
 	}
-	if n := give(named("s1")); n != 0 {
-		t.Errorf("a journal without the rows got %d entities", n)
-	}
+	give(0)
 	if err := store.Import(t.Context(), j, rows); err != nil {
 		t.Fatal(err)
 	}
-	if n := give(named("s2")); n != 0 {
-		t.Errorf("a session got %d entities of the rows of another", n)
-	}
-	for range 3 {
-		if n := give(named("s1")); n != 3 {
-			t.Errorf("the journal got %d entities, want 3", n)
-		}
-	}
-	stored, found := look(inspect.NewJournal(j))
-	if diff := gocmp.Diff(want, found); diff != "" {
-		t.Errorf("in the journal (-want +got):\n%s", diff)
-	}
-	if diff := gocmp.Diff(shown, stored); diff != "" {
-		t.Errorf("rows (-of the dataset +of the journal):\n%s", diff)
-	}
-
-	// The journal streams them.
-	if api.events, err = store.Events(t.Context(), j, named("s1")); err != nil {
+	give(2)
+	give(2)
+	folded, err := graphsync.NewSessions(j, nil).Fold(t.Context(), named("s1"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortStableFunc(api.events, func(a, b record.Event) int { return int(a.Timestamp - b.Timestamp) })
-	streamed, found := look(source)
-	if diff := gocmp.Diff(want, found); diff != "" {
-		t.Errorf("in the dataset that has the rows (-want +got):\n%s", diff)
+	var got []string
+	for _, e := range folded.Graph().Entities() {
+		if e.Type == "Place" {
+			got = append(got, e.Value)
+		}
 	}
-	if diff := gocmp.Diff(shown, streamed); diff != "" {
-		t.Errorf("rows (-before +after the journal streamed them):\n%s", diff)
+	if len(got) != 2 || got[0] != "Oslo" || got[1] != "Rome" {
+		t.Errorf("the session has %q", got)
 	}
 }

@@ -193,7 +193,7 @@ func (in *initialization) upToDate(ctx context.Context, md *bq.TableMetadata) (b
 		}
 		// Whether an edition without graphs has one now is for "contextgraph init" to
 		// find out, not for every start.
-		if k == warehouse.GraphLabel && md.Labels[k] == "" && in.d.cfg.Graph.Queries == config.QueriesAuto {
+		if k == warehouse.GraphLabel && md.Labels[k] == "" && *in.d.cfg.Graph.GQL {
 			continue
 		}
 		return false, nil

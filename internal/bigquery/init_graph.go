@@ -10,7 +10,6 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -68,15 +67,12 @@ func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool)
 // graph makes the property graph where there can be one, and says so where it need not be.
 func (in *initialization) graph(ctx context.Context, o *InitObject) error {
 	err := in.makeGraph(ctx, o)
-	switch {
-	case !HasNoGraphs(err):
+	if !HasNoGraphs(err) {
 		return err
-	case in.d.cfg.Graph.Queries != config.QueriesAuto:
-		return fmt.Errorf("%w (use on-demand pricing or a reservation of an edition with graphs, or set bigquery.graph.queries to auto or recursive)", err)
 	}
 	o.Outcome = Skipped
 	delete(in.labels, warehouse.GraphLabel)
-	in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
+	in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Only queries in GQL need it. After a change of edition, run contextgraph init again", err)
 	return nil
 }
 

@@ -545,17 +545,9 @@ func TestInitWithoutGraphs(t *testing.T) {
 			t.Errorf("then:\n%s", diff)
 		}
 	})
-	t.Run("gql", func(t *testing.T) {
+	t.Run("no graph is wanted", func(t *testing.T) {
 		s, server := newService(t)
-		s.jobError = unsupported
-		_, err := connect(t, server, func(c *config.BigQuery) { c.Graph.Queries = config.QueriesGQL }).Init(t.Context(), bigquery.InitOptions{})
-		if err == nil || !strings.Contains(err.Error(), "bigquery.graph.queries") {
-			t.Errorf("error: %v", err)
-		}
-	})
-	t.Run("recursive", func(t *testing.T) {
-		s, server := newService(t)
-		initialize(t, connect(t, server, func(c *config.BigQuery) { c.Graph.Queries = config.QueriesRecursive }), bigquery.InitOptions{})
+		initialize(t, connect(t, server, func(c *config.BigQuery) { c.Graph.GQL = new(false) }), bigquery.InitOptions{})
 		if s.graph != "" {
 			t.Errorf("graph: %s", s.graph)
 		}

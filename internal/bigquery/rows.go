@@ -62,26 +62,6 @@ func (r *row) raw(column string) []byte {
 	return []byte(r.text(column))
 }
 
-// texts returns the texts of a repeated column.
-func (r *row) texts(column string) []string {
-	var out []string
-	for _, v := range value[[]bq.Value](r, column) {
-		element := row{columns: map[string]bq.Value{column: v}, err: r.err}
-		out = append(out, element.text(column))
-	}
-	return out
-}
-
-// rows returns the elements of a repeated column that has columns.
-func (r *row) rows(column string) []*row {
-	var out []*row
-	for _, v := range value[[]bq.Value](r, column) {
-		element := row{columns: map[string]bq.Value{column: v}, err: r.err}
-		out = append(out, &row{columns: value[map[string]bq.Value](&element, column), err: r.err})
-	}
-	return out
-}
-
 // session returns the session that three columns name.
 func (r *row) session(app, user, session string) record.Session {
 	return record.Session{App: r.text(app), User: r.text(user), ID: r.text(session)}

@@ -38,7 +38,7 @@ type SourceOptions struct {
 // Source returns the sessions of the dataset as the journal's are: the same code makes the same
 // of the same rows. There is no ledger in a dataset, so what it says of an approval is what the
 // rows say: that a person resolved one that was in doubt is not among it. Each call is one to
-// three queries over the days it looks at, which are billed; Records makes three for each 100 sessions.
+// two queries over the days it looks at, which are billed; Records makes two for each 100 sessions.
 func (d *Dataset) Source(o SourceOptions) inspect.Source {
 	if o.Since <= 0 {
 		o.Since = ask.DefaultSince
@@ -82,7 +82,7 @@ func (s *source) Record(ctx context.Context, key record.Session) (inspect.Record
 	return inspect.Record{}, fmt.Errorf("session %q of user %q in application %q within %v: %w", key.ID, key.User, key.App, s.Since, inspect.ErrNotFound)
 }
 
-// Records reads 100 sessions by three queries.
+// Records reads 100 sessions by two queries.
 func (s *source) Records(ctx context.Context, keys []record.Session) iter.Seq2[inspect.Record, error] {
 	return func(yield func(inspect.Record, error) bool) {
 		for chunk := range slices.Chunk(keys, readAtOnce) {
@@ -102,37 +102,15 @@ func (s *source) records(ctx context.Context, keys []record.Session, yield func(
 	if err != nil {
 		return err
 	}
-	spans := known.Spans(keys, from)
-	for _, span := range spans {
-		if span.From.Before(from) {
-			from = span.From
-		}
-	}
-	models, err := s.d.ModelEntitiesOf(ctx, keys, from, to)
-	if err != nil {
-		return err
-	}
-	for read, err := range s.d.ReadSessions(ctx, spans, to) {
+	for read, err := range s.d.ReadSessions(ctx, known.Spans(keys, from), to) {
 		switch {
 		case err != nil:
 			return err
 		case len(read.Rows) == 0:
 			continue
 		}
-		about := make(map[string]record.Event, len(read.Rows))
-		for _, e := range read.Rows {
-			about[e.EventID] = e
-		}
-		found, _, err := foundRows(about, models[read.Session])
-		if err != nil {
-			return err
-		}
-		// A journal may have streamed some.
-		found = slices.DeleteFunc(found, func(e record.Event) bool { _, there := about[e.EventID]; return there })
-		rows := append(read.Rows, found...)
-		inspect.Order(rows)
-		folded := graphsync.Fold(s.Extractor, rows)
-		if !yield(inspect.Record{Session: read.Session, Rows: rows, Fold: folded, Gaps: inspect.Gaps(folded)}, nil) {
+		folded := graphsync.Fold(s.Extractor, read.Rows)
+		if !yield(inspect.Record{Session: read.Session, Rows: read.Rows, Fold: folded, Gaps: inspect.Gaps(folded)}, nil) {
 			return errEnough
 		}
 	}

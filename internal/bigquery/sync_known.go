@@ -107,6 +107,8 @@ func (k *KnownGraphs) Split(g warehouse.SessionGraph) []warehouse.SessionGraph {
 type SessionGraphs struct {
 	Session record.Session
 	Graphs  []warehouse.SessionGraph
+	// Found are the rows of the dataset that say what models found in the session.
+	Found []record.Event
 }
 
 // SessionGraphs makes graphs of [warehouse.WriterDataset] of the rows in the dataset: those that all
@@ -122,6 +124,11 @@ func (d *Dataset) SessionGraphs(ctx context.Context, sessions []record.Session, 
 			}
 			for read, err := range d.ReadSessions(ctx, known.Spans(chunk, from), to) {
 				out := SessionGraphs{Session: read.Session}
+				for _, e := range read.Rows {
+					if e.EventType == record.EntitiesFound {
+						out.Found = append(out.Found, e)
+					}
+				}
 				var g warehouse.SessionGraph
 				if err == nil {
 					g, err = warehouse.NewSessionGraph(read.Session, graphsync.Fold(x, read.Rows))

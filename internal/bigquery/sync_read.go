@@ -17,8 +17,6 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
-	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -229,32 +227,6 @@ func dropNulls(m map[string]any) {
 			delete(m, k)
 		}
 	}
-}
-
-// maxModelEntities bounds what models found in one session. More is an error: a journal takes all
-// of it or nothing.
-const maxModelEntities = 100_000
-
-// ModelEntitiesOf returns what models found in sessions between two times, by time. One query
-// reads the entities of 100 sessions.
-func (d *Dataset) ModelEntitiesOf(ctx context.Context, sessions []record.Session, from, to time.Time) (map[record.Session][]entity.Entity, error) {
-	found := make(map[record.Session][]entity.Entity)
-	for chunk := range slices.Chunk(sessions, readAtOnce) {
-		err := d.query(ctx, job{
-			statement: "sync_model_entities", feature: featureSync, params: manyParams(chunk, from, to),
-		}, func(r *row) error {
-			key := r.session("app", "user", "session")
-			if len(found[key]) == maxModelEntities {
-				return fmt.Errorf("session %q: more than %d entities: %w: raise it or ask about a shorter time", key.ID, maxModelEntities, ask.ErrTooMany)
-			}
-			found[key] = append(found[key], entityOf(r, never))
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
 }
 
 // manyParams returns the parameters of statements about the graphs of some sessions. An id may be

@@ -37,9 +37,6 @@ type rowsAPI struct {
 	events []record.Event
 	// known are the time of the clock, app, user, session, the key of a step, its day and its microseconds.
 	known [][]any
-	// found are what models found: of session s1, an event id, the key of its step, its span, its
-	// microseconds, a type, a value and attributes.
-	found [][]any
 	// most is how many sessions one query can read.
 	most int
 
@@ -127,14 +124,6 @@ func (a *rowsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		columns = []string{"now INTEGER", "app STRING", "user STRING", "session STRING", "node_key STRING", "day DATE", "first TIMESTAMP"}
 		if rows = a.known; len(rows) == 0 {
 			rows = [][]any{{"1", nil, nil, nil, nil, nil, nil}}
-		}
-	case strings.Contains(text, "AND source = 'model'"):
-		columns = []string{
-			"event_id STRING", "node_key STRING", "span_id STRING", "evaluated_at TIMESTAMP", "node_type STRING", "node_value STRING", "attributes STRING",
-			"app STRING", "user STRING", "session STRING", "confidence FLOAT", "source STRING",
-		}
-		for _, row := range a.found {
-			rows = append(rows, slices.Concat(row, []any{"shop", "alice", "s1", "0.5", "model"}))
 		}
 	}
 	reply := func(w http.ResponseWriter, more map[string]any) {
@@ -314,7 +303,7 @@ func TestRecordsOfTheDataset(t *testing.T) {
 	if diff := gocmp.Diff(want, got, graphOfFold); diff != "" {
 		t.Errorf("(-one by one +together):\n%s", diff)
 	}
-	if len(api.texts) != 9 {
-		t.Errorf("%d jobs for 250 sessions, want 3 for each hundred", len(api.texts))
+	if len(api.texts) != 6 {
+		t.Errorf("%d jobs for 250 sessions, want 2 for each hundred", len(api.texts))
 	}
 }

@@ -86,24 +86,34 @@ func (d *Dataset) runJob(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, er
 	return running, status, nil
 }
 
-// featureVerify is the label of the statements that only contextgraph verify runs.
-const featureVerify = "verify"
+// featureQuery is the label of statements that people chose, and of those that only contextgraph verify runs.
+const featureQuery = "query"
+
+// Texts is a result as text: NULL is empty, a time is in UTC, and a number with a fraction has six digits.
+type Texts struct {
+	// Columns are the names of the columns; none where there is no row.
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
+}
 
 // Texts runs a statement of package warehouse, with the data of its template and its
-// parameters, and returns the values of its rows in the order of its columns, as text: NULL is
-// empty, a time is in UTC, and a number with a fraction has six digits.
-func (d *Dataset) Texts(ctx context.Context, statement string, data any, params map[string]any) ([][]string, error) {
-	j := job{statement: statement, data: data, feature: featureVerify}
+// parameters, and returns its rows.
+func (d *Dataset) Texts(ctx context.Context, statement string, data any, params map[string]any) (Texts, error) {
+	j := job{statement: statement, data: data, feature: featureQuery}
 	for name, value := range params {
 		j.params = append(j.params, param(name, value))
 	}
-	return all(ctx, d, j, func(r *row) []string {
+	var out Texts
+	err := d.query(ctx, j, func(r *row) error {
 		line := make([]string, len(r.schema))
+		out.Columns = make([]string, len(r.schema))
 		for i, c := range r.schema {
-			line[i] = textOf(r.columns[c.Name])
+			out.Columns[i], line[i] = c.Name, textOf(r.columns[c.Name])
 		}
-		return line
+		out.Rows = append(out.Rows, line)
+		return nil
 	})
+	return out, err
 }
 
 func textOf(v bq.Value) string {

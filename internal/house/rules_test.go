@@ -91,7 +91,7 @@ func rules() []rule {
 		{pkg: "internal/replicate", imports: "internal/schema/wire internal/store internal/text internal/text/ratelog record", link: outside},
 		{
 			pkg:     "internal/bigquery",
-			imports: "bqstream/ask config entity graphsync internal/inspect internal/replicate internal/schema/wire internal/store internal/text internal/text/ratelog internal/warehouse record",
+			imports: "bqstream/ask config entity graphsync internal/inspect internal/replicate internal/schema internal/schema/wire internal/store internal/text internal/text/ratelog internal/warehouse record",
 			link:    adk,
 		},
 
@@ -129,20 +129,20 @@ func rules() []rule {
 		},
 		{
 			pkg:     "internal/verify",
-			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/replicate internal/rowfile internal/store internal/warehouse record",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/replicate internal/rowfile internal/schema internal/store internal/warehouse record",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		// Flows run through ADK, and ask nobody.
 		{pkg: "internal/flowtest", imports: ". config entity internal/setup internal/store internal/text record safety", link: dataset, itself: cloud + " " + storage},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config graphsync internal/answer internal/bigquery internal/doctor internal/flowtest internal/inspect internal/journal internal/propose internal/rowfile internal/setup internal/store internal/text internal/verify internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},
 		{
 			pkg:     "examples/adcp",
-			imports: ". config entity examples/adcp/internal/adserver graphsync page record safety",
+			imports: ". config entity examples/adcp/internal/adserver flow graphsync page record safety",
 			link:    dataset,
 		},
 		{pkg: "examples/identity", link: "modules"},

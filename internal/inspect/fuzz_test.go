@@ -32,6 +32,8 @@ func odd(data []byte) (rows []record.Event) {
 		`{"adk":{"enforced":false,"approval_id":"a","confirmation_id":"q","call_id":"c1"}}`, `{"adk":{"branch":"x"}}`,
 		`{"adk":{"of":"e1"},"entities":[{"type":"P","value":"v","attributes":{"availability":{"kind":"boolean","value":"true"}},"confidence":0.5}]}`,
 		`{"adk":{"of":"e2","started":"e1"},"entities":[{"type":"P","value":"v"},{"type":"P","value":"w","confidence":1e300}]}`,
+		`{"adk":{"node":{"path":"g@1/a@1"},"interrupt_id":"q"},"custom_metadata":{"flow":{"run":"r","n":1,"to":"b","graph":{"name":"g","nodes":["a",""],"edges":[{"from":"START","to":"a","taken":-5},{"from":"a"}]}}}}`,
+		`{"adk":{"node":{"path":"g@1/b@1/c"},"route":["x",1]},"custom_metadata":{"flow":{"run":"r2","done":true,"end":[],"graph":{"edges":[{"from":"b","to":"b","name":"default"},{"from":"c","to":"b"}]}}}}`,
 	}
 	times := []int64{0, 1, 1_700_000_000_000_000, 1_700_000_000_500_000, -1, math.MinInt64, math.MaxInt64}
 	ids := []string{"", "e1", "e2", "e3"}

@@ -49,6 +49,7 @@ func New(r Record, now time.Time) (*Session, error) {
 	x.explain(s)
 	s.Summary = summarize(r.Session, x.rows, s.Approvals)
 	s.Thoughts = x.thoughts(s)
+	s.Flows = x.flows()
 	s.CriticalPath = criticalPath(s.Spans)
 	s.Problems = x.problems(s)
 	s.Edges = present(s.Edges)

@@ -96,6 +96,8 @@ type Session struct {
 	// Approvals are the requests to a human, oldest first.
 	Approvals []Approval `json:"approvals"`
 	Thoughts  Thoughts   `json:"thoughts"`
+	// Flows are the runs of graphs of package flow.
+	Flows []Flow `json:"flows,omitempty"`
 	// CriticalPath holds the keys of the spans that the duration of the session comes
 	// from, by start: the work that, had it been faster, would have ended the turn sooner.
 	CriticalPath []string `json:"critical_path"`

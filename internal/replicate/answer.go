@@ -45,8 +45,7 @@ func (o *owner) answered(now time.Time, a answer) {
 	}
 }
 
-// acknowledged settles the rows of b. The table takes rows, so every failure is over,
-// and the suspects are at fault.
+// acknowledged settles the rows of b. The table takes rows, so every failure is over.
 func (o *owner) acknowledged(b *batch) {
 	rows, bytes := uint64(len(b.msgs)), uint64(b.bytes())
 	o.r.change(func(s *Status) {
@@ -58,8 +57,7 @@ func (o *owner) acknowledged(b *batch) {
 		o.r.log.Info("contextgraph: warehouse: streaming goes on")
 	}
 	o.backoff, o.stopped, o.targetErr = backoff{}, nil, nil
-	o.out.giveUpSuspects()
-	o.suspicion.passed()
+	o.doubt = doubt{}
 }
 
 // failed makes the next attempt wait after an error for which a stream was given up.
@@ -90,7 +88,7 @@ func (o *owner) stop(now time.Time, err error) {
 // tooLarge halves a request that the server takes for too large.
 func (o *owner) tooLarge(now time.Time, b *batch, err error) {
 	if len(b.msgs) > 1 {
-		o.out.splitInQueue(b)
+		o.out.split(b, len(b.msgs)/2)
 		return
 	}
 	b.dead = append(b.dead, b.take(Named(err, 1), now)...)
@@ -98,80 +96,45 @@ func (o *owner) tooLarge(now time.Time, b *batch, err error) {
 }
 
 const (
-	// minRefused and maxRefused bound how many requests in succession are refused for their
-	// rows until the table is at fault: one search finds a bad row in a large batch with
-	// about two requests for each halving.
-	minRefused, maxRefused = 64, 1024
-	// maxSuspects bounds how many rows are under suspicion at a time.
-	maxSuspects = 1 << 14
-	// maxTrust is how many suspects become dead letters on the word of an acknowledgement that
-	// came before their refusal.
-	maxTrust = 8
+	// maxRefusals bounds how many requests in succession may be refused for their rows.
+	maxRefusals = 64
+	// firstAlone and maxAlone bound how many rows may be refused, until one is taken, in requests without any
+	// other row: that many become dead letters if the table is at fault. The bound doubles each time that streaming
+	// stops for it.
+	firstAlone, maxAlone = 8, 128
 )
 
-// suspicion finds out whether rows are at fault or the table. The package comment has the
-// rules.
-type suspicion struct {
-	limit     int   // how many fruitless requests there may be
-	acks      int   // requests that were acknowledged
-	fruitless int   // requests refused for their rows since the last one
-	suspects  int   // rows under suspicion
-	trust     int   // how many suspects may become dead letters without another row
-	last      error // the last refusal
+// doubt finds out whether rows are at fault or the table. The package comment has the rules. Its zero value is that after
+// a row was taken.
+type doubt struct {
+	refusals int // requests refused for their rows
+	alone    int // rows refused in requests without any other row
+	stops    int
 }
 
-// passed notes that the table took a row.
-func (t *suspicion) passed() { *t = suspicion{limit: minRefused, trust: maxTrust, acks: t.acks + 1} }
-
-// forget notes that the suspects are not known any more.
-func (t *suspicion) forget() { t.fruitless, t.suspects = 0, 0 }
-
-// refused searches for the rows that are at fault.
+// refused buries the rows that the server names, and sends those of a request in which it names none one by one.
 func (o *owner) refused(now time.Time, b *batch, err error) {
-	t := &o.suspicion
-	t.last = err
-	if b.doubted == 0 {
-		b.doubted = t.acks + 1
+	words := Named(err, len(b.msgs))
+	d := &o.doubt
+	d.refusals++
+	if len(words) == len(b.msgs) {
+		d.alone += len(words)
 	}
-	// The table took other rows since it refused these for the first time.
-	proven := t.acks >= b.doubted
-	if !proven {
-		t.fruitless++
-	}
-	if words := Named(err, len(b.msgs)); len(words) == 0 {
-		o.out.splitInQueue(b)
-	} else {
-		letters := b.take(words, now)
-		if proven {
-			b.dead = append(b.dead, letters...)
-		} else {
-			b.refused = append(b.refused, letters...)
-			t.suspects += len(letters)
-		}
-		if len(b.msgs) == 0 {
-			o.out.release(b)
-		}
-	}
-	if t.fruitless > t.limit || t.suspects > maxSuspects {
-		n := t.fruitless
-		t.limit = min(2*t.limit, maxRefused)
+	if d.refusals > maxRefusals || d.alone > min(firstAlone<<d.stops, maxAlone) {
+		n := d.refusals
+		d.refusals = 0
+		d.stops++
 		o.stop(now, blame(fmt.Errorf("the table refused %d requests in succession for what their rows hold and took none", n), err))
-	}
-}
-
-// settleSuspects settles the suspects when there is no other row that could.
-func (o *owner) settleSuspects(now time.Time) {
-	n := o.suspicion.suspects
-	if n == 0 || o.more || !o.out.idle() {
 		return
 	}
-	if n <= o.suspicion.trust {
-		o.suspicion.trust -= n
-		o.suspicion.suspects = 0
-		o.out.giveUpSuspects()
+	if len(words) == 0 {
+		o.out.apart(b)
 		return
 	}
-	o.stop(now, blame(fmt.Errorf("the table refused all of the %d rows there are, and has taken too few others to say that they are at fault; the next row decides", n), o.suspicion.last))
+	b.dead = append(b.dead, b.take(words, now)...)
+	if len(b.msgs) == 0 {
+		o.out.release(b)
+	}
 }
 
 // blame makes a permanent error of refusals that are more than bad rows.

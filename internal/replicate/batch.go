@@ -48,8 +48,8 @@ type batch struct {
 	// msgs and seqs are the rows that are not settled.
 	msgs [][]byte
 	seqs []int64
-	// refused are the rows under suspicion, dead those that are dead letters.
-	refused, dead []store.DeadLetter
+	// dead are the rows that are dead letters.
+	dead []store.DeadLetter
 	// through is the last row that the batch accounts for.
 	through int64
 	first   int64
@@ -57,13 +57,10 @@ type batch struct {
 	sent    bool      // it is in flight
 	sentAt  time.Time
 	tries   int
-	// doubted is how many requests were acknowledged when the first one with these rows
-	// was refused for what it holds, and 1; 0 when none was.
-	doubted int
 }
 
 // finished reports whether every row is acknowledged or dead.
-func (b *batch) finished() bool { return len(b.msgs) == 0 && len(b.refused) == 0 }
+func (b *batch) finished() bool { return len(b.msgs) == 0 }
 
 // waiting reports whether the batch has rows to send.
 func (b *batch) waiting() bool { return len(b.msgs) > 0 && !b.sent }
@@ -92,16 +89,14 @@ func (b *batch) take(words map[int]RowError, at time.Time) []store.DeadLetter {
 	return letters
 }
 
-// split makes b the first half of its rows and returns the second half.
-func (b *batch) split() *batch {
-	half := len(b.msgs) / 2
+// split makes b the first n of its rows and returns the others.
+func (b *batch) split(n int) *batch {
 	rest := &batch{
-		buf: b.buf, msgs: b.msgs[half:], seqs: b.seqs[half:], through: b.through, first: b.seqs[half],
-		since: b.since, tries: b.tries, doubted: b.doubted,
+		buf: b.buf, msgs: b.msgs[n:], seqs: b.seqs[n:], through: b.through, first: b.seqs[n],
+		since: b.since, tries: b.tries,
 	}
 	rest.buf.users++
-	b.msgs, b.seqs, b.through = b.msgs[:half:half], b.seqs[:half:half], rest.first-1
-	b.refused, rest.refused = cut(b.refused, b.through)
+	b.msgs, b.seqs, b.through = b.msgs[:n:n], b.seqs[:n:n], rest.first-1
 	b.dead, rest.dead = cut(b.dead, b.through)
 	return rest
 }
@@ -279,10 +274,18 @@ func (o *outgoing) next() *batch {
 	return nil
 }
 
-// splitInQueue splits b where it stands.
-func (o *outgoing) splitInQueue(b *batch) {
-	i := slices.Index(o.queue, b)
-	o.queue = slices.Insert(o.queue, i+1, b.split())
+// split splits b where it stands, behind its first n rows, and returns the rest.
+func (o *outgoing) split(b *batch, n int) *batch {
+	rest := b.split(n)
+	o.queue = slices.Insert(o.queue, slices.Index(o.queue, b)+1, rest)
+	return rest
+}
+
+// apart makes a batch of each row of b.
+func (o *outgoing) apart(b *batch) {
+	for len(b.msgs) > 1 {
+		b = o.split(b, 1)
+	}
 }
 
 // settle removes finished batches from the front of the queue and returns the last row
@@ -311,19 +314,4 @@ func (o *outgoing) discard(acked int64) {
 		o.release(o.open)
 	}
 	o.queue, o.open, o.chunk, o.read = nil, nil, nil, acked
-}
-
-// idle reports whether no row is being sent or waits to be: all that was read is
-// settled or under suspicion.
-func (o *outgoing) idle() bool {
-	return o.open == nil && len(o.chunk) == 0 &&
-		!slices.ContainsFunc(o.queue, func(b *batch) bool { return len(b.msgs) > 0 })
-}
-
-// giveUpSuspects makes dead letters of all suspects.
-func (o *outgoing) giveUpSuspects() {
-	for _, b := range o.queue {
-		b.dead = append(b.dead, b.refused...)
-		b.refused = nil
-	}
 }

@@ -87,7 +87,6 @@ func (o *owner) lose(now time.Time, why error) {
 func (o *owner) restart() {
 	o.disconnect()
 	o.out.discard(o.acked)
-	o.suspicion.forget()
 	o.more, o.readAt, o.advanceFailed = true, time.Time{}, false
 }
 

@@ -36,21 +36,14 @@
 //
 // # Bad rows
 //
-// A row that the server names is taken out and the rest of its request sent again. A
-// request that is refused as a whole is split in halves until single rows are left. A
-// row refused either way is under suspicion only: perhaps the table refuses everything,
-// and thousands of good rows would become dead letters. What settles it is another row:
+// A row that the server names becomes a dead letter with its words, and the rest of its request is sent
+// again. The rows of a request in which no row is named are sent again one by one. Streaming stops, as for a
+// permanent error, when the table rather than a row seems to be at fault:
 //
-//   - When the table takes any other row after the first refusal, the suspects are at
-//     fault and become dead letters with the server's words.
-//   - When more than 64 requests in succession were refused for their rows and none was
-//     taken, or 16,384 rows are under suspicion, the table is at fault. Streaming stops
-//     as for a permanent error; nothing is buried. Each further attempt searches twice
-//     as far, up to 1,024 requests, so that some hundred bad rows in succession are
-//     passed in the end if there are good ones behind them.
-//   - When there is no other row to send, up to 8 suspects are buried on the word of the
-//     last acknowledgement. Beyond that, or when this process has had none yet, streaming
-//     stops, and the row that comes next decides.
+//   - when 64 requests in succession were refused and none was taken;
+//   - when more than 8 rows were refused in requests without any other row, and none was taken since. That many
+//     are dead letters then. The bound doubles with each such stop, up to 128, so that a run of bad
+//     rows is passed in the end.
 //
 // A row that is larger than one request may be never gets sent; it becomes a dead letter
 // at once.

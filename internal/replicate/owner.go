@@ -47,7 +47,7 @@ type owner struct {
 	backoff   backoff
 	retryAt   time.Time // nothing is sent before
 	upgrade   bool      // the table is upgraded before the next stream is opened
-	suspicion suspicion
+	doubt     doubt
 	stopped   error
 	targetErr error
 	readErr   error // of the source
@@ -62,10 +62,9 @@ type owner struct {
 
 func newOwner(r *Replicator) *owner {
 	return &owner{
-		r:         r,
-		out:       outgoing{batchBytes: r.cfg.BatchBytes, tooLarge: r.cfg.TooLarge, maxHeld: r.cfg.InFlight * r.cfg.BatchBytes},
-		more:      true,
-		suspicion: suspicion{limit: minRefused},
+		r:    r,
+		out:  outgoing{batchBytes: r.cfg.BatchBytes, tooLarge: r.cfg.TooLarge, maxHeld: r.cfg.InFlight * r.cfg.BatchBytes},
+		more: true,
 	}
 }
 
@@ -160,7 +159,6 @@ func (o *owner) step(now time.Time) (end bool) {
 			o.fill(now)
 			o.send(now)
 		}
-		o.settleSuspects(now)
 		o.settle()
 		o.advance(now)
 	}

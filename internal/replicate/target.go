@@ -71,7 +71,7 @@ const (
 	ClassPermanent
 	// ClassRows is a request that was refused for what its rows hold. Error.Rows names
 	// the bad ones; when it is empty the server did not say which, or whether it was a
-	// row at all (INVALID_ARGUMENT for the whole), and they are searched for. No row of
+	// row at all (INVALID_ARGUMENT for the whole), and they are sent one by one. No row of
 	// the request was taken. The stream is used further.
 	ClassRows
 	// ClassNotFound is NOT_FOUND: the table was created a moment ago and is not known
@@ -148,8 +148,7 @@ func (r RowError) Letter(seq int64, size int, at time.Time) store.DeadLetter {
 const maxReason = 1 << 10
 
 // Named returns what the server said about the rows of a request of n rows when it refused it: of a
-// request of one row, what it said about the request. Without anything, a row that is at fault has
-// to be searched for.
+// request of one row, what it said about the request.
 func Named(err error, n int) map[int]RowError {
 	words := make(map[int]RowError)
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -25,18 +25,17 @@ var bounds = []struct {
 	statements []string
 }{
 	{recent, "it names its days, so it reads nothing of older ones, however many there are", []string{
-		"ask_answers", "ask_causal_chain", "ask_days", "ask_drift_alerts", "ask_drift_verdicts", "ask_entities", "ask_entity_approvals",
-		"ask_nodes", "ask_origin", "ask_reasoning_chain", "ask_session", "ask_trace", "ask_verdicts", "ask_waiting",
-		"list_rows", "list_sessions", "sync_find_sessions", "sync_known", "sync_model_entities", "sync_read_sessions",
+		"ask_days", "ask_drift_alerts", "ask_drift_verdicts", "ask_entity_approvals", "ask_graph", "ask_waiting",
+		"list_rows", "list_sessions", "sync_find_sessions", "sync_known", "sync_read_sessions",
 		"verify_age_events", "verify_age_graphs",
 	}},
 	{graph, "it asks the graph, and nothing promises that its condition on time gets through to the table", []string{
-		"ask_causal_chain_gql", "ask_drift_alerts_gql", "ask_drift_verdicts_gql", "ask_entities_gql", "ask_entity_approvals_gql",
-		"ask_reasoning_chain_gql", "ask_trace_gql", "ask_waiting_gql", "verify_seed_reasoning", "verify_seed_trace",
+		"causal_chain", "entity_approvals", "seed_reasoning", "seed_trace", "trace", "why",
 	}},
 	{whole, "it names no time, so it reads all days", []string{
+		"seed_freshness",
 		"verify_adk_errors", "verify_adk_hitl", "verify_adk_latency", "verify_adk_pauses", "verify_adk_pauses_views",
-		"verify_adk_spans", "verify_adk_tokens", "verify_adk_tools", "verify_adk_turn", "verify_seed_freshness", "verify_view",
+		"verify_adk_spans", "verify_adk_tokens", "verify_adk_tools", "verify_adk_turn",
 	}},
 }
 

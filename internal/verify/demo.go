@@ -9,14 +9,15 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/store"
@@ -40,7 +41,6 @@ type demo struct {
 	rows     []record.Event
 	sessions []record.Session
 	graphs   map[record.Session]*graphsync.Graph
-	looks    map[record.Session]*inspect.Session
 	// graph is that of the session asked, decision its request for a confirmation.
 	graph    *graphsync.Graph
 	decision string
@@ -52,7 +52,7 @@ func newDemo(ctx context.Context, now time.Time) (d *demo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &demo{rows: read.Rows, graphs: make(map[record.Session]*graphsync.Graph), looks: make(map[record.Session]*inspect.Session)}
+	d = &demo{rows: read.Rows, graphs: make(map[record.Session]*graphsync.Graph)}
 	shift(d.rows, now.Add(-time.Minute))
 	if d.dir, err = os.MkdirTemp("", "contextgraph-verify-*"); err != nil {
 		return nil, err
@@ -81,9 +81,6 @@ func newDemo(ctx context.Context, now time.Time) (d *demo, err error) {
 			return nil, err
 		}
 		d.graphs[s] = folded.Graph()
-		if d.looks[s], err = inspect.Look(ctx, inspect.NewJournal(d.journal), s, now); err != nil {
-			return nil, err
-		}
 	}
 	d.graph = d.graphs[asked]
 	var ok bool
@@ -123,17 +120,55 @@ func (d *demo) to() time.Time {
 	return time.UnixMicro(d.rows[len(d.rows)-1].Timestamp).Add(time.Hour).UTC()
 }
 
-// of returns the ids of the rows of a type, in all sessions; of all types for "".
-func (d *demo) of(eventType string) (ids []string) {
-	for i := range d.rows {
-		if eventType == "" || d.rows[i].EventType == eventType {
-			ids = append(ids, d.rows[i].EventID)
+// product is a product that the request rests on.
+func (d *demo) product() entity.Entity {
+	reasons, err := d.graph.Why(d.decision)
+	if err != nil {
+		return entity.Entity{}
+	}
+	for _, r := range reasons {
+		if r.Entity.Type == "Product" {
+			return entity.Entity{Type: r.Entity.Type, Value: r.Entity.Value}
 		}
 	}
-	return ids
+	return entity.Entity{}
 }
 
-// requested are the sessions with a request for an approval.
-func (d *demo) requested() []record.Session {
-	return slices.DeleteFunc(slices.Clone(d.sessions), func(s record.Session) bool { return len(d.looks[s].Approvals) == 0 })
+// answers are what a graph of the session asked says, as lines.
+func (d *demo) answers(g *graphsync.Graph) (lines []string, err error) {
+	for _, n := range g.Nodes() {
+		lines = append(lines, fmt.Sprintf("step %s %s %s %s of %s", n.SpanID, n.Kind, n.Name, n.Status, n.Agent))
+	}
+	for _, e := range g.Edges() {
+		lines = append(lines, fmt.Sprintf("edge %s %s %s", e.From, e.Kind, e.To))
+	}
+	for _, n := range g.Causes(d.decision, 0) {
+		lines = append(lines, "cause "+n.SpanID)
+	}
+	for _, n := range g.Effects(g.Nodes()[0].Key, 0) {
+		lines = append(lines, "effect "+n.SpanID)
+	}
+	reasons, err := g.Why(d.decision)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range reasons {
+		line := fmt.Sprintf("why %s %s %s, %d hops:", r.Entity.Key, r.Entity.Value, r.Origin, r.Hops)
+		for _, s := range r.Path {
+			line += " " + s.Node.SpanID
+		}
+		lines = append(lines, line)
+	}
+	seen, err := g.SeenBefore(d.decision)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range seen {
+		line := fmt.Sprintf("seen %s %s, confidence %.3f, %d times:", e.Key, e.Value, e.Confidence, len(e.Seen))
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			line += fmt.Sprintf(" %s=%s", name, e.Attributes[name])
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
 }

@@ -5,25 +5,27 @@ package verify_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	api "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 )
 
-// service is what a run needs of BigQuery: a dataset with its labels, tables and views, dry runs,
-// and views that show what was streamed, each thing once.
+// service is what a run needs of BigQuery: a dataset with its labels, tables and views, dry runs, and answers that are
+// made of what was streamed.
 type service struct {
 	rest  *httptest.Server
 	write *writefake.Server
@@ -32,15 +34,16 @@ type service struct {
 	dataset *api.Dataset
 	tables  map[string]*api.Table
 	jobs    map[string]string // texts by id
-	// requests are "METHOD kind", ran the views that were asked.
+	// requests are "METHOD kind", ran the first lines of the statements that ran.
 	requests, ran []string
 	// intercept answers a request when it returns a status. The text is that of a job. Called with the
 	// lock held.
 	intercept func(request, text string) (status int, reason, message string)
 	// estimate is what a dry run of a text says; nil says 1000 bytes.
 	estimate func(text string) int64
-	// lose takes keys from what a view shows.
-	lose func(view string, keys []string) []string
+	// change changes an answer before it is given.
+	change      func(text string, rows []m) []m
+	changeGraph func(nodes []any) []any
 }
 
 func newService(t *testing.T) *service {
@@ -141,7 +144,11 @@ func (s *service) job(w http.ResponseWriter, j *api.Job) {
 		return
 	}
 	id := strconv.Itoa(len(s.jobs))
-	s.jobs[id] = text
+	params, err := json.Marshal(j.Configuration.Query.QueryParameters)
+	if err != nil {
+		panic(err)
+	}
+	s.jobs[id] = text + "\n-- " + string(params)
 	reply(w, done(id, 1000))
 }
 
@@ -153,55 +160,135 @@ func done(id string, bytes int64) *api.Job {
 	}
 }
 
-var shownView = regexp.MustCompile("FROM `[^`]+\\.(\\w+)` AS shown")
+// m is a row of an answer, or an object in it.
+type m = map[string]any
 
-// keysOf says where in the steps of a graph the keys of a view are: those of steps, or of what they hold.
-var keysOf = map[string][2]string{
-	"graph_steps": {"", "node_key"}, "graph_tech_nodes": {"", "node_key"}, "graph_caused_edges": {"caused_by", "edge_key"},
-	"graph_biz_nodes": {"entities", "biz_key"}, "graph_cross_links": {"entities", "biz_key"}, "graph_world_change_checks": {"checks", "check_id"},
-}
-
-// shows returns the keys that a view has: of the rows of its type, or of all graphs of the sessions that
-// have one.
-func (s *service) shows(view string) (keys []string) {
-	for _, r := range s.write.Rows() {
-		fields := r.Fields()
-		of, graph := keysOf[view]
-		nodes, _ := fields["nodes"].([]any)
-		for _, n := range nodes {
-			holds := []any{n}
-			if of[0] != "" {
-				holds, _ = n.(map[string]any)[of[0]].([]any)
-			}
-			for _, h := range holds {
-				if key, _ := h.(map[string]any)[of[1]].(string); graph && !slices.Contains(keys, key) {
-					keys = append(keys, key)
+// answer returns what a statement says of what was streamed. One that is not known here has one row.
+func (s *service) answer(text string) []m {
+	const session = "sess-nike-summer"
+	switch {
+	case strings.Contains(text, "INFORMATION_SCHEMA.PROPERTY_GRAPHS"):
+		return nil
+	case strings.HasPrefix(text, "-- The steps that graphs of some sessions have"):
+		return []m{{"now": int64(1)}}
+	case strings.Contains(text, "COUNT(DISTINCT event_id) AS events"), strings.HasPrefix(text, "-- One page of the sessions"):
+		return []m{{"app": "adcp", "user": "buyer-agent", "session": session, "first": int64(1), "last": int64(2), "events": int64(1)}}
+	case strings.Contains(text, "AS run_seq"):
+		var rows []m
+		for _, r := range s.write.Rows() {
+			if row := r.Fields(); row["event_type"] != nil && strings.Contains(text, `"`+r.Session+`"`) {
+				var attrs struct {
+					ADK struct {
+						App string `json:"app_name"`
+						Run string `json:"run_id"`
+						Seq int64  `json:"run_seq"`
+					} `json:"adk"`
 				}
+				if err := json.Unmarshal([]byte(row["attributes"].(string)), &attrs); err != nil {
+					panic(err)
+				}
+				delete(row, "content_parts")
+				row["app"], row["user"], row["session"] = attrs.ADK.App, row["user_id"], row["session_id"]
+				row["run_id"], row["run_seq"] = attrs.ADK.Run, attrs.ADK.Seq
+				rows = append(rows, row)
 			}
 		}
-		if typ, _ := fields["event_type"].(string); len(nodes) == 0 && (view == "agent_events_unique" || view == "v_"+strings.ToLower(typ)) {
-			keys = append(keys, r.EventID)
-		}
+		slices.SortStableFunc(rows, func(a, b m) int {
+			return strings.Index(text, a["session"].(string)) - strings.Index(text, b["session"].(string))
+		})
+		return rows
+	case strings.Contains(text, "MIN(graphs.session_day)"):
+		return []m{{"first": "2026-03-04", "last": "2026-03-04"}}
 	}
-	return keys
+	return []m{{"node_key": "n"}}
 }
 
-// rows answers what a view shows.
-func (s *service) rows(w http.ResponseWriter, id string) {
-	out := &api.GetQueryResultsResponse{
-		JobComplete: true, JobReference: &api.JobReference{JobId: id},
-		Schema: &api.TableSchema{Fields: []*api.TableFieldSchema{{Name: "shown_key", Type: "STRING"}}},
+// nodes returns the steps of the newest graph.
+func (s *service) nodes() (nodes []any) {
+	for _, r := range slices.Backward(s.write.Rows()) {
+		nodes, _ = r.Fields()["nodes"].([]any)
+		if r.Session == "sess-nike-summer" && nodes != nil {
+			break
+		}
 	}
-	if view := shownView.FindStringSubmatch(s.jobs[id]); view != nil {
-		s.ran = append(s.ran, view[1])
-		keys := s.shows(view[1])
-		if s.lose != nil {
-			keys = s.lose(view[1], keys)
+	for _, n := range nodes {
+		asJSON(n)
+	}
+	return nodes
+}
+
+// asJSON makes of a value of a row what encoding/json encodes as writefake.Result reads it.
+func asJSON(v any) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			asJSON(v[i])
 		}
-		for _, k := range keys {
-			out.Rows = append(out.Rows, &api.TableRow{F: []*api.TableCell{{V: k}}})
+	case m:
+		for name, of := range v {
+			at, isNumber := of.(int64)
+			text, isText := of.(string)
+			_, entity := v["biz_key"]
+			switch {
+			case isNumber && (strings.HasSuffix(name, "_time") || strings.HasSuffix(name, "_at")):
+				v[name] = time.UnixMicro(at).UTC()
+			case isText && (entity && (name == "norm" || name == "attributes" || name == "echoes") || name == "detail"):
+				v[name] = json.RawMessage(text)
+			default:
+				asJSON(of)
+			}
 		}
-		out.TotalRows = uint64(len(keys))
+	}
+}
+
+// rows answers a statement.
+func (s *service) rows(w http.ResponseWriter, id string) {
+	text := s.jobs[id]
+	first, _, _ := strings.Cut(text, "\n")
+	s.ran = append(s.ran, first)
+	if strings.HasPrefix(text, "-- The steps of a session with all") {
+		columns := slices.DeleteFunc(warehouse.SessionGraphsTable().Columns, func(c warehouse.Column) bool { return c.Name != "nodes" })[0].Fields
+		nodes := s.nodes()
+		if s.changeGraph != nil {
+			nodes = s.changeGraph(nodes)
+		}
+		schema, rows := writefake.Result(columns, nodes)
+		reply(w, &api.GetQueryResultsResponse{JobComplete: true, JobReference: &api.JobReference{JobId: id}, Schema: schema, Rows: rows, TotalRows: uint64(len(rows))})
+		return
+	}
+	rows := s.answer(text)
+	if s.change != nil {
+		rows = s.change(text, rows)
+	}
+	out := &api.GetQueryResultsResponse{JobComplete: true, JobReference: &api.JobReference{JobId: id}, Schema: new(api.TableSchema), TotalRows: uint64(len(rows))}
+	columns := make(m)
+	for _, r := range rows {
+		maps.Copy(columns, r)
+	}
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		typ := "STRING"
+		switch _, number := columns[name].(int64); {
+		case name == "timestamp", number && (name == "first" || name == "last"):
+			typ = "TIMESTAMP"
+		case name == "first", name == "last":
+			typ = "DATE"
+		case number:
+			typ = "INTEGER"
+		case name == "is_truncated":
+			typ = "BOOLEAN"
+		}
+		out.Schema.Fields = append(out.Schema.Fields, &api.TableFieldSchema{Name: name, Type: typ})
+	}
+	for _, r := range rows {
+		var cells []*api.TableCell
+		for _, c := range out.Schema.Fields {
+			cell := &api.TableCell{}
+			if r[c.Name] != nil {
+				cell.V = fmt.Sprint(r[c.Name])
+			}
+			cells = append(cells, cell)
+		}
+		out.Rows = append(out.Rows, &api.TableRow{F: cells})
 	}
 	reply(w, out)
 }

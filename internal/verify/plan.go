@@ -6,7 +6,6 @@ package verify
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -28,7 +27,7 @@ type Plan struct {
 
 // Planned is one check of a plan.
 type Planned struct {
-	Step, Name, Form, About string
+	Step, Name, About string
 	// Statements are the names of the statements it runs.
 	Statements []string
 	Bytes      int64
@@ -50,7 +49,7 @@ func NewPlan(b config.BigQuery, names ...string) (*Plan, error) {
 	p := new(Plan)
 	for i := range list {
 		c := &list[i]
-		one := Planned{Step: c.step, Name: c.name, Form: c.form, About: c.about, Statements: c.statements}
+		one := Planned{Step: c.step, Name: c.name, About: c.about, Statements: c.statements}
 		for _, s := range c.statements {
 			bytes, _ := Bound(s)
 			one.Bytes += max(bytes, least)
@@ -74,7 +73,6 @@ func planned(b config.BigQuery) config.BigQuery {
 // parameters in them.
 func (p *Plan) Texts(b config.BigQuery) ([]string, error) {
 	b = planned(b)
-	b.Graph.Queries = config.QueriesGQL // with the graph
 	made, err := warehouse.Definitions(b)
 	if err != nil {
 		return nil, err
@@ -87,18 +85,18 @@ func (p *Plan) Texts(b config.BigQuery) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	var columns []string
+	for _, c := range names.EventsTable().Columns {
+		columns = append(columns, c.Name)
+	}
 	seen := make(map[string]bool)
 	for _, c := range p.Checks {
 		for _, s := range c.Statements {
-			key := s
-			if s == "verify_view" {
-				key += c.Name
-			}
-			if seen[key] || s == "verify_view" && c.Step != stepView {
+			if seen[s] {
 				continue
 			}
-			seen[key] = true
-			text, err := names.Statement(s, templateOf(names, c.Name))
+			seen[s] = true
+			text, err := names.Statement(s, struct{ Columns []string }{columns})
 			if err != nil {
 				return nil, fmt.Errorf("verify: plan: %w", err)
 			}
@@ -106,17 +104,4 @@ func (p *Plan) Texts(b config.BigQuery) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// templateOf has what the templates of all statements need.
-func templateOf(names warehouse.Names, view string) map[string]any {
-	var columns []string
-	for _, c := range names.EventsTable().Columns {
-		columns = append(columns, c.Name)
-	}
-	key := "event_id"
-	if i := slices.IndexFunc(relations, func(r relation) bool { return r.name == view }); i >= 0 {
-		key = relations[i].key
-	}
-	return map[string]any{"Hops": 21, "Edges": 84, "Backwards": false, "Columns": columns, "View": view, "Key": key}
 }

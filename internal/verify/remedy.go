@@ -17,11 +17,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 )
 
-// skip is the error of a check that was not made.
-type skip struct{ reason string }
-
-func (s skip) Error() string { return s.reason }
-
 // AnswerError says that BigQuery answered otherwise than the journal.
 type AnswerError struct {
 	// Missing are lines of the journal's answer that BigQuery's has not, Extra the other way round.

@@ -24,10 +24,8 @@ const (
 
 // Result is one check and how it ended.
 type Result struct {
-	Step string `json:"step"`
-	Name string `json:"name"`
-	// Form is "sql" or "gql" for a question that has both.
-	Form    string  `json:"form,omitempty"`
+	Step    string  `json:"step"`
+	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
 	// Reason says why it failed or was skipped, Remedy what to do about it.
 	Reason string `json:"reason,omitempty"`

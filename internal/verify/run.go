@@ -51,7 +51,6 @@ func (c Config) scratch() config.BigQuery {
 func settings(b config.BigQuery) config.BigQuery {
 	off := false
 	b.Init, b.Graph.Sync = &off, &off
-	b.Graph.Queries = config.QueriesRecursive
 	b.CreateViews, b.PayloadColumnDenylist = nil, nil // what is compared has to be there
 	b.MaxBytesBilled = config.Size(graph + least)
 	return b.WithDefaults()
@@ -62,8 +61,7 @@ type run struct {
 	cfg    Config
 	report Report
 	demo   *demo
-	// sql and gql are the dataset, asked in the one and in the other form.
-	sql, gql *bigquery.Dataset
+	ds     *bigquery.Dataset
 	// created says that there is something to remove.
 	created bool
 	// ended has the outcome of each check that others may need, and why.
@@ -99,16 +97,10 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler) // the report says it
 	}
-	if r.sql, err = bigquery.NewDataset(context.WithoutCancel(ctx), cfg.BigQuery, o); err != nil {
+	if r.ds, err = bigquery.NewDataset(context.WithoutCancel(ctx), cfg.BigQuery, o); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.sql.Close()) }()
-	inGQL := cfg.BigQuery
-	inGQL.Graph.Queries = config.QueriesGQL
-	if r.gql, err = bigquery.NewDataset(context.WithoutCancel(ctx), inGQL, o); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.gql.Close()) }()
+	defer func() { err = errors.Join(err, r.ds.Close()) }()
 	r.cfg.Options = o
 
 	for i := range list {
@@ -135,7 +127,7 @@ func (r *run) make(ctx context.Context, c *check) {
 			err = skip{"interrupted"}
 		}
 	}
-	out := Result{Step: c.step, Name: c.name, Form: c.form, Outcome: OK, Milliseconds: time.Since(began).Milliseconds()}
+	out := Result{Step: c.step, Name: c.name, Outcome: OK, Milliseconds: time.Since(began).Milliseconds()}
 	var skipped skip
 	switch {
 	case errors.As(err, &skipped):

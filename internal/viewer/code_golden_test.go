@@ -93,14 +93,14 @@ func showSession(ctx context.Context) error {
 		return err
 	}
 	defer dataset.Close()
-	chain, err := dataset.ReasoningChain(ctx, ask.ReasoningQuestion{Scope: ask.Scope{
+	kept, err := dataset.Graph(ctx, ask.Scope{
 		Session: session,
 		From:    time.UnixMicro(1772712000000001), To: time.UnixMicro(1772712000000003),
-	}})
+	})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%+v\n", chain)
+	fmt.Println(len(kept.Nodes()), "steps,", len(kept.Entities()), "entities,", len(kept.Checks), "checks")
 	return nil
 }
 

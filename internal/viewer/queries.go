@@ -20,9 +20,6 @@ const (
 	exampleProject = "my-project-123"
 	exampleDataset = "agents"
 	exampleModel   = "gemini-2.5-flash"
-	// reasoningEdges bounds the paths of the statements that are shown, in edges: every hop
-	// may lie behind a few edges of containment.
-	reasoningEdges = 60
 )
 
 // Queries returns the statements that a page offers: those that run in the dataset of c, by
@@ -43,10 +40,6 @@ func Queries(c config.BigQuery) ([]Query, error) {
 	if endpoint == "" {
 		endpoint = exampleModel
 	}
-	bounds := struct {
-		Edges, Hops int
-		Backwards   bool
-	}{reasoningEdges, 20, true}
 	list := []struct {
 		Query
 		data any
@@ -54,14 +47,10 @@ func Queries(c config.BigQuery) ([]Query, error) {
 		{entry("extract_ask", "Extract business entities with a model", "Extraction", "SQL", "AI.GENERATE", "output_schema"),
 			warehouse.ExtractStatement{Pending: "extract_pending", Answers: "extract_answers", Endpoint: endpoint, Schema: warehouse.ExtractSchema}},
 		{entry("init_graph", "Create the property graph", "Graph", "DDL", "Property Graph", "TechNode", "BizNode", "Caused", "Evaluated"), struct{ Replace bool }{true}},
-		{entry("ask_reasoning_chain_gql", "Why: what a decision rests on", "Graph", "GQL", "GQL", "ANY SHORTEST", "quantified path"), bounds},
-		{entry("ask_reasoning_chain", "Why, without a graph edition", "Graph", "SQL", "recursive CTE"), bounds},
-		{entry("ask_trace_gql", "Rebuild the trace of a session", "Graph", "GQL", "GQL", "Caused"), nil},
-		{entry("ask_trace", "Rebuild the trace, without a graph edition", "Graph", "SQL", "Caused"), nil},
-		{entry("ask_causal_chain_gql", "What led to a step", "Graph", "GQL", "GQL", "Caused"), bounds},
-		{entry("ask_entities", "What a world-change check compares", "Safety", "SQL", "evaluated_at", "fail closed"), nil},
-		{entry("ask_verdicts", "The verdicts of an approval", "Safety", "SQL", "WORLD_CHANGE_CHECK"), nil},
-		{entry("ask_entity_approvals_gql", "Approvals that rest on an entity", "Safety", "GQL", "GQL", "all sessions"), bounds},
+		{entry("why", "Why: what an approval rests on", "Graph", "GQL", "GQL", "ANY SHORTEST", "quantified path"), nil},
+		{entry("trace", "Rebuild the trace of a session", "Graph", "GQL", "GQL", "Caused"), nil},
+		{entry("causal_chain", "What led to an approval", "Graph", "GQL", "GQL", "Caused"), nil},
+		{entry("entity_approvals", "Approvals that rest on an entity", "Safety", "GQL", "GQL", "all sessions"), nil},
 		{entry("ask_drift_alerts", "What drifts most", "Statistics", "SQL", "all sessions"), nil},
 		{entry("ask_drift_verdicts", "Verdicts over time", "Statistics", "SQL", "all sessions"), nil},
 		{entry("ask_waiting", "What waiting for people costs", "Statistics", "SQL", "all sessions"), nil},

@@ -40,7 +40,7 @@ type Definition struct {
 }
 
 // Definitions returns everything that a dataset holds, in the order in which it can be
-// made: the dataset, the tables, the views, the graph unless c asks in recursive SQL,
+// made: the dataset, the tables, the views, the graph unless c wants none,
 // and the labels. Nothing is looked at: a table that exists is left as it is by its
 // statement. The error wraps a [*NameError] when a name cannot be used, or two objects would have
 // one name.
@@ -75,7 +75,7 @@ func Definitions(c config.BigQuery) ([]Definition, error) {
 		made = append(made, v.Name, v.Query)
 	}
 	labels := map[string]string{VersionLabel: strconv.Itoa(SchemaVersion), DefinitionsLabel: digest(made...)}
-	if c.Graph.Queries != config.QueriesRecursive {
+	if *c.Graph.GQL {
 		add(Definition{Kind: KindGraph, Name: n.Graph()}, "init_graph", GraphStatement{})
 		replaced, failed := n.CreateGraph(true)
 		err = cmp.Or(err, failed)

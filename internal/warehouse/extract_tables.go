@@ -18,8 +18,11 @@ func ExtractTables(id string) (pending, answers Table) {
 		required("user_id", "STRING", ""),
 		required("session_id", "STRING", ""),
 		required("event_id", "STRING", "the row of events"),
+		column("agent", "STRING", ""),
+		column("invocation_id", "STRING", ""),
 		column("trace_id", "STRING", ""),
 		column("span_id", "STRING", ""),
+		column("parent_span_id", "STRING", ""),
 		required("seen_at", "TIMESTAMP", "the time of the row"),
 		column("artifact_uri", "STRING", "the first document of the row"),
 		column("truncated", "BOOL", "whether the model reads a part of the row only"),
@@ -51,14 +54,6 @@ func ExtractEventTypes() []string {
 }
 
 var answersTable = regexp.MustCompile(`^extract_([0-9a-z]{1,64})_answers$`)
-
-// ExtractionID returns the id of the extraction with a table of answers.
-func ExtractionID(answers string) string {
-	if m := answersTable.FindStringSubmatch(answers); m != nil {
-		return m[1]
-	}
-	return answers
-}
 
 // CheckExtractAnswers reports whether a name can be that of a table of answers: an
 // extraction deletes the table when it is done.

@@ -29,7 +29,7 @@ func TestDefinitions(t *testing.T) {
 		"defaults": {Project: "my-project", Dataset: "agents"},
 		"named": {
 			Project: "example.com:my-project", BillingProject: "billing-project", Dataset: "Agents_2", Location: "europe-west3",
-			Table: "events", ViewPrefix: "adk", Graph: config.Graph{Name: "why", Queries: config.QueriesGQL},
+			Table: "events", ViewPrefix: "adk", Graph: config.Graph{Name: "why"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestDefinitionsWithoutGraph(t *testing.T) {
-	statements, err := warehouse.Definitions(config.BigQuery{Project: "my-project", Dataset: "agents", Graph: config.Graph{Queries: config.QueriesRecursive}})
+	statements, err := warehouse.Definitions(config.BigQuery{Project: "my-project", Dataset: "agents", Graph: config.Graph{GQL: new(false)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,24 +103,24 @@ func TestDefinitionsOfClustersAndViews(t *testing.T) {
 }
 
 func TestVersionLabels(t *testing.T) {
-	labels := func(cfg config.BigQuery, queries config.Queries) map[string]string {
-		cfg.Project, cfg.Graph.Queries = "my-project", queries
+	labels := func(cfg config.BigQuery, gql bool) map[string]string {
+		cfg.Project, cfg.Graph.GQL = "my-project", &gql
 		made, err := warehouse.Definitions(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return made[len(made)-1].Labels
 	}
-	base := labels(config.BigQuery{Dataset: "agents"}, config.QueriesAuto)
+	base := labels(config.BigQuery{Dataset: "agents"}, true)
 	for _, l := range base {
 		if !regexp.MustCompile(`^[a-z0-9_-]{1,63}$`).MatchString(l) {
 			t.Errorf("%q cannot be the value of a label", l)
 		}
 	}
-	if l := labels(config.BigQuery{Dataset: "agents"}, config.QueriesRecursive); l[warehouse.DefinitionsLabel] != base[warehouse.DefinitionsLabel] || l[warehouse.GraphLabel] != "" {
+	if l := labels(config.BigQuery{Dataset: "agents"}, false); l[warehouse.DefinitionsLabel] != base[warehouse.DefinitionsLabel] || l[warehouse.GraphLabel] != "" {
 		t.Errorf("without a graph: %v, with one: %v", l, base)
 	}
-	if l := labels(config.BigQuery{Dataset: "agents", ViewPrefix: "w"}, config.QueriesAuto); l[warehouse.DefinitionsLabel] == base[warehouse.DefinitionsLabel] {
+	if l := labels(config.BigQuery{Dataset: "agents", ViewPrefix: "w"}, true); l[warehouse.DefinitionsLabel] == base[warehouse.DefinitionsLabel] {
 		t.Error("other views have the same digest")
 	}
 }

@@ -114,24 +114,15 @@ func TestReference(t *testing.T) {
 			t.Error("the default name is there too")
 		}
 	})
-	reasoning := func(t *testing.T) string {
-		return statement(t, "ask_reasoning_chain_gql", struct{ Edges int }{80})
-	}
 	t.Run("14_reasoning_asks_by_parameter", func(t *testing.T) {
-		contains(t, reasoning(t), "GRAPH_TABLE", "MATCH", "Caused", "Evaluated", "@entity", "@decision")
+		contains(t, statement(t, "entity_approvals", nil), "MATCH ANY SHORTEST", "Caused", "Evaluated", "@type", "@value")
 	})
 	t.Run("15_reasoning_without_an_entity", func(t *testing.T) {
-		// One statement for both: an empty parameter selects every entity.
-		contains(t, reasoning(t), "@entity = '' OR ")
+		// A query of its own: all entities of a session.
+		contains(t, statement(t, "why", nil), "MATCH ANY SHORTEST", "Caused", "Evaluated", "@session", "decision.approval", "{0,20}")
 	})
-	t.Run("16_causal_chain_from_any_step", func(t *testing.T) {
-		// The reference begins at the user's message alone; here that is one of the steps
-		// that can be named.
-		text := statement(t, "ask_causal_chain_gql", struct {
-			Hops      int
-			Backwards bool
-		}{20, false})
-		contains(t, text, "MATCH", "Caused", "@node", "{1,20}")
+	t.Run("16_causal_chain_of_an_approval", func(t *testing.T) {
+		contains(t, statement(t, "causal_chain", nil), "MATCH ANY SHORTEST", "Caused", "@session", "{1,20}")
 	})
 	t.Run("33_model_output_is_read_whatever_surrounds_it", func(t *testing.T) {
 		data := warehouse.ExtractStatement{Pending: "extract_a_pending", Answers: "extract_a_answers", Endpoint: "https://e.example/m"}
@@ -165,7 +156,7 @@ func TestReference(t *testing.T) {
 	t.Run("43_what_is_gone_is_removed_in_scope", func(t *testing.T) {
 		// Nothing is deleted: the newest graph of a session stands for all before it, and for no
 		// other session.
-		text := statement(t, "init_graph_view", "biz_nodes")
+		text := statement(t, "init_graph_view", "steps")
 		contains(t, text, "PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id\n      ORDER BY read_to DESC, version DESC")
 		if strings.Contains(text, "DELETE") {
 			t.Error("a view deletes")

@@ -28,8 +28,6 @@ const (
 	// WriterDataset has the rows in the dataset, which are those of all journals. It needs
 	// no id.
 	WriterDataset Writer = "dataset"
-	// WriterModel has what a model found in rows. Its id is that of the extraction.
-	WriterModel Writer = "model"
 )
 
 // ErrNoRows is returned for a session without rows. An empty graph is not brought to a
@@ -86,11 +84,10 @@ func NewSessionGraph(s record.Session, folded *graphsync.Session) (SessionGraph,
 	}
 	timeline := g.Trace().Timeline
 	out.Day = dayOf(timeline[0].Time())
-	decided, asked := decisions(timeline), requests(timeline)
+	decided := decisions(timeline)
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.decided(decided)
-		n.Requests = asked[n.NodeKey]
 		out.cover(n.StartTime)
 		out.cover(n.EndTime)
 	}
@@ -111,34 +108,6 @@ func NewSessionGraph(s record.Session, folded *graphsync.Session) (SessionGraph,
 		if place, ok := at[graphsync.RowNodeKey(e)]; ok && e.EventType == record.WorldChangeCheck {
 			n := &out.Nodes[place]
 			n.Checks = append(n.Checks, checkRow(e, tools))
-		}
-	}
-	return out, nil
-}
-
-// ModelGraph makes the graph of what a model found in the rows of a session: steps of which
-// the key, the trace and the span are known alone, with the entities. TechNode, SpanID,
-// EventID and SeenAt of each entity are set; traces has the trace ids of the steps by key.
-// An entity that occurs twice counts once. The error wraps [ErrNoRows] when there is none.
-func ModelGraph(s record.Session, es []entity.Entity, traces map[string]string) (SessionGraph, error) {
-	out := SessionGraph{Session: s, Writer: WriterModel}
-	at := make(map[string]int)
-	for _, e := range es {
-		if _, ok := at[e.TechNode]; !ok {
-			at[e.TechNode] = len(out.Nodes)
-			out.Nodes = append(out.Nodes, NodeRow{NodeKey: e.TechNode, TraceID: traces[e.TechNode], SpanID: e.SpanID})
-		}
-		out.cover(e.SeenAt)
-		if day := dayOf(e.SeenAt); out.Day.IsZero() || day.Before(out.Day) {
-			out.Day = day
-		}
-	}
-	if len(out.Nodes) == 0 {
-		return SessionGraph{}, fmt.Errorf("warehouse: what a model found in session %s: %w", s.ID, ErrNoRows)
-	}
-	for _, e := range es {
-		if err := out.add(at, e, nil); err != nil {
-			return SessionGraph{}, err
 		}
 	}
 	return out, nil

@@ -89,13 +89,11 @@ func TestParts(t *testing.T) {
 
 // A row has the columns of the table and no others.
 func TestRowsHaveTheColumns(t *testing.T) {
-	one := 1.5
-	at, yes, n := time.Unix(1, 0).UTC(), true, int64(1)
+	at, n := time.Unix(1, 0).UTC(), int64(1)
 	raw := json.RawMessage(`{}`)
 	row := warehouse.SessionGraphRow{Nodes: []warehouse.NodeRow{{
 		TraceID: "x", SpanID: "x", ParentSpanID: "x", Kind: "x", Name: "x", Agent: "x", InvocationID: "x", Branch: "x", CallID: "x",
 		EventTypes: []string{"x"}, EventIDs: []string{"x"}, StartTime: at, EndTime: at, DecidedAt: at, Status: "x", ErrorMessage: "x",
-		Requests: []warehouse.RequestRow{{AskedAt: &at, AnsweredAt: &at, Confirmed: &yes, Accepted: &yes, WaitedMS: &one}},
 		CausedBy: []warehouse.CauseRow{{}},
 		Entities: []warehouse.EntityRow{{
 			ArtifactURI: "x", EventID: "x", Norm: raw, Attributes: raw, Echoes: raw,

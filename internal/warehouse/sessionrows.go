@@ -69,8 +69,6 @@ type NodeRow struct {
 	ErrorMessage string    `json:"error_message,omitempty"`
 	LatencyMS    float64   `json:"latency_ms"`
 	Position     int       `json:"position"`
-	// Requests are those that were made in the step.
-	Requests []RequestRow `json:"requests,omitempty"`
 	// CausedBy are the edges that end in the step.
 	CausedBy []CauseRow  `json:"caused_by,omitempty"`
 	Entities []EntityRow `json:"entities,omitempty"`

@@ -19,7 +19,7 @@ var statements embed.FS
 // question reads the graphs of sessions since then.
 const sessionDays = 30
 
-// Statement returns the statement of the file sql/<name>.sql for these names. Where the
+// Statement returns the statement of the file sql/<name>.sql, or queries/<name>.sql, for these names. Where the
 // text has {{events}}, {{unique}}, {{graph}}, {{table "session_graphs"}} or {{dataset}}, the
 // statement has a quoted name, and for {{days}} the days on which the sessions may have begun
 // that have steps from @from to @to; all values are query parameters. What several statements
@@ -28,6 +28,9 @@ const sessionDays = 30
 // need nil.
 func (n Names) Statement(name string, data any) (string, error) {
 	text, err := statements.ReadFile("sql/" + name + ".sql")
+	if err != nil {
+		text, err = queries.ReadFile("queries/" + name + ".sql")
+	}
 	if err != nil {
 		return "", fmt.Errorf("warehouse: no statement is called %q", name)
 	}
@@ -60,13 +63,19 @@ func (n Names) Statement(name string, data any) (string, error) {
 
 // StatementNames returns the names that [Names.Statement] takes, sorted.
 func StatementNames() []string {
-	files, err := fs.Glob(statements, "sql/*.sql")
+	names := append(namesIn(statements, "sql"), namesIn(queries, "queries")...)
+	slices.Sort(names)
+	return names
+}
+
+// namesIn returns the names of the statements in a folder, sorted.
+func namesIn(files embed.FS, folder string) []string {
+	found, err := fs.Glob(files, folder+"/*.sql")
 	if err != nil {
 		panic(err) // the pattern is a constant
 	}
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(strings.TrimPrefix(f, "sql/"), ".sql")
+	for i, f := range found {
+		found[i] = strings.TrimSuffix(strings.TrimPrefix(f, folder+"/"), ".sql")
 	}
-	slices.Sort(files)
-	return files
+	return found
 }

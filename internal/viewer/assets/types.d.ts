@@ -33,6 +33,7 @@ interface SessionParts {
   entities: Entity[];
   approvals: Approval[];
   thoughts: Thoughts;
+  flows?: Flow[]; // the runs of graphs, the last one last
   critical_path: string[];
   rows: Row[];
   gists: Gist[]; // of the rows, in their order
@@ -72,6 +73,17 @@ interface Span {
 }
 
 interface Edge { from: string; to: string; kind: string }
+
+interface Flow {
+  name: string;
+  run: string;
+  state: "ended"|"failed"|"cancelled"|"waits"|"open";
+  error?: string;
+  nodes: FlowNode[];
+  edges: {from: string, to: string, name?: string, taken: number}[];
+  path: string[];
+}
+interface FlowNode { name: string; visits: number; at?: boolean; waits?: string[]; span?: string }
 
 interface Entity {
   key: string;
@@ -442,7 +454,8 @@ interface Decision {
 /** A view shows one session in its own element. It is mounted when it is first opened; show is
  * called when it is open and the session is another one or has changed, select when it is open
  * and the selection changed, also with null. A view with sessionless is also shown null. One
- * with everywhere shows all sessions and has no tab. key gets the keys that nobody else takes,
+ * with everywhere shows all sessions and has no tab; one with has has a tab where that says yes.
+ * key gets the keys that nobody else takes,
  * and says whether it has taken one. */
 interface View {
   show: (session: any) => void;
@@ -456,6 +469,7 @@ interface ViewSpec {
   title: string;
   sessionless?: boolean;
   everywhere?: boolean;
+  has?: (session: Session) => boolean;
   mount: (root: HTMLElement, app: App) => View;
 }
 

@@ -1,9 +1,9 @@
 -- One call of the model per row of a table that holds these rows alone. What a call
 -- fails with stands in status, and the row stays.
 INSERT INTO {{table .Answers}}
-  (app_name, user_id, session_id, event_id, trace_id, span_id, seen_at, artifact_uri, truncated, attempt, pending, answer, status)
+  (app_name, user_id, session_id, event_id, agent, invocation_id, trace_id, span_id, parent_span_id, seen_at, artifact_uri, truncated, attempt, pending, answer, status)
 SELECT
-  app_name, user_id, session_id, event_id, trace_id, span_id, seen_at, artifact_uri, truncated, attempt, pending,
+  app_name, user_id, session_id, event_id, agent, invocation_id, trace_id, span_id, parent_span_id, seen_at, artifact_uri, truncated, attempt, pending,
   {{if .Schema}}IF(generated.entities IS NULL, NULL, TO_JSON_STRING(generated.entities)){{else}}generated.result{{end}} AS answer,
   generated.status
 FROM (

@@ -1,7 +1,7 @@
 -- The rows of events that a model has not read yet, each with its prompt. They are
 -- written to a table first, so that the model is asked about these rows and no others.
 {{if .Pending}}INSERT INTO {{table .Pending}}
-  (app_name, user_id, session_id, event_id, trace_id, span_id, event_type, seen_at, artifact_uri, truncated, attempt, pending, prompt)
+  (app_name, user_id, session_id, event_id, agent, invocation_id, trace_id, span_id, parent_span_id, event_type, seen_at, artifact_uri, truncated, attempt, pending, prompt)
 {{end}}WITH asked AS (
   -- An attempt may be there twice: it counts once.
   SELECT app_name, user_id, session_id, event_id, MAX(attempt) AS times, LOGICAL_OR(status IN ('OK', 'EMPTY')) AS done
@@ -17,8 +17,11 @@ rows_in_scope AS (
     COALESCE(user_id, '') AS user_id,
     COALESCE(session_id, '') AS session_id,
     event_id,
+    COALESCE(agent, '') AS agent,
+    COALESCE(invocation_id, '') AS invocation_id,
     COALESCE(trace_id, '') AS trace_id,
     COALESCE(span_id, '') AS span_id,
+    COALESCE(parent_span_id, '') AS parent_span_id,
     event_type,
     timestamp AS seen_at,
     ARRAY(
@@ -67,7 +70,7 @@ texts AS (
   WHERE NOT COALESCE(asked.done, FALSE)
 )
 SELECT
-  app_name, user_id, session_id, event_id, trace_id, span_id, event_type, seen_at, artifact_uri,
+  app_name, user_id, session_id, event_id, agent, invocation_id, trace_id, span_id, parent_span_id, event_type, seen_at, artifact_uri,
   CHAR_LENGTH(text) > @max_text AS truncated,
   attempt,
   COUNT(*) OVER () AS pending,

@@ -5,7 +5,7 @@ NODE TABLES (
     LABEL TechNode
     PROPERTIES (
       node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, invocation_id, call_id,
-      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position, requests
+      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
     ),
   {{table "graph_biz_nodes"}} AS BizNode
     KEY (biz_key)

@@ -7,7 +7,6 @@
 package googlesql_test
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -23,12 +22,6 @@ type form struct {
 	name, variant string
 	data          any
 	text          string // instead of the statement of that name
-}
-
-// bounds is what stands in the patterns of questions.
-type bounds struct {
-	Hops, Edges int
-	Backwards   bool
 }
 
 // forms returns every statement in every form that it can have. A statement that is not
@@ -49,11 +42,6 @@ func forms(t *testing.T, e *engine) []form {
 	var out []form
 	for _, name := range warehouse.StatementNames() {
 		switch name {
-		case "ask_causal_chain_gql":
-			out = append(out, form{name: name, variant: "forwards", data: bounds{Hops: 21}},
-				form{name: name, variant: "backwards", data: bounds{Hops: 21, Backwards: true}})
-		case "ask_reasoning_chain_gql", "ask_entity_approvals_gql":
-			out = append(out, form{name: name, data: bounds{Edges: 84}})
 		case "extract_pending":
 			out = append(out, form{name: name, variant: "all", data: extract}, form{name: name, variant: "session", data: session},
 				form{name: name, variant: "count", data: count})
@@ -95,18 +83,6 @@ func forms(t *testing.T, e *engine) []form {
 					out = append(out, form{name: name, variant: d.Name, text: d.SQL})
 				}
 			}
-		case "verify_view":
-			views, err := e.names.Views()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range views {
-				key := map[string]string{
-					warehouse.GraphSteps: "node_key", warehouse.TechNodes: "node_key", warehouse.CausedEdges: "edge_key",
-					warehouse.BizNodes: "biz_key", warehouse.CrossLinks: "link_key", warehouse.WorldChangeChecks: "check_id",
-				}[v.Name]
-				out = append(out, form{name: name, variant: v.Name, data: struct{ View, Key string }{v.Name, cmp.Or(key, "event_id")}})
-			}
 		case "verify_age_events":
 			var columns []string
 			for _, c := range e.names.EventsTable().Columns {
@@ -136,9 +112,8 @@ func (e *engine) render(t *testing.T, f form) string {
 // them; its own tests compare the names with the calls.
 var parameters = map[string]string{
 	"app": "STRING", "user": "STRING", "session": "STRING", "from": "TIMESTAMP", "to": "TIMESTAMP", "limit": "INT64",
-	"until":    "TIMESTAMP",
-	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
-	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
+	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "rounds": "INT64",
+	"session_id": "STRING", "decision_event_type": "STRING", "biz_entity": "STRING",
 	"first_day": "DATE", "last_day": "DATE", "graph": "STRING",
 	"sessions": "ARRAY<STRING>", "users": "ARRAY<STRING>", "apps": "ARRAY<STRING>", "failed": "ARRAY<STRING>", "begins": "STRING", "ends": "STRING",
 }
@@ -169,7 +144,7 @@ func TestStatements(t *testing.T) {
 				return
 			}
 			var declared map[string]string
-			if strings.HasPrefix(f.name, "ask_") || strings.HasPrefix(f.name, "sync_") {
+			if !strings.HasPrefix(f.name, "init_") && !strings.HasPrefix(f.name, "extract_") && !strings.HasPrefix(f.name, "verify_") && !strings.HasPrefix(f.name, "list_") {
 				declared = make(map[string]string)
 				for p := range parametersOf(text) {
 					if parameters[p] == "" {
@@ -209,7 +184,7 @@ func TestGuide(t *testing.T) {
 			t.Errorf("%v\n%s", err, numbered(text))
 		}
 	}
-	if n < 3 {
+	if n == 0 {
 		t.Errorf("the guide has %d queries in GQL", n)
 	}
 }

@@ -24,7 +24,7 @@ func TestFace(t *testing.T) {
 	p.shows("#cg-top", "3 sessions of journal contextgraph.db", "written", "read only", "all of its sessions")
 	p.shows("#cg-nav", "sess-elf-cosmetics", "sess-nike-summer", "sess-tesla-q1", "Changed since it was read", "Check failed", "Executed", "buyer-agent", "2 turns", "tok", "3 sessions")
 	p.shows(".session-head", "sess-nike-summer", "Changed since it was read", "media_planner, root_agent", "Turns 2", "Tokens", "Waited for people", "Rows with an error 1")
-	p.holds(`document.querySelectorAll("[role=tab]").length === 6 && [...document.querySelectorAll("[role=tab]")].every((t) => document.getElementById(t.getAttribute("aria-controls")))`)
+	p.holds(`__t.all("[role=tab]").length === 6 && [...document.querySelectorAll("[role=tab]")].every((t) => document.getElementById(t.getAttribute("aria-controls")))`)
 	p.holds(`document.title.includes("contextgraph") && document.querySelector("#cg-nav a[aria-current=true]").dataset.key.endsWith("sess-nike-summer")`)
 }
 

@@ -69,7 +69,7 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*cgtest.Con
 			return safety.State{Attributes: map[string]entity.Value{"price": now}, AsOf: time.Now()}, err
 		})},
 	}
-	cfg.BigQuery.Graph.Queries = config.QueriesRecursive
+	cfg.BigQuery.Graph.GQL = new(false)
 	if change != nil {
 		change(&cfg)
 	}
@@ -171,7 +171,7 @@ func (a *shopAgent) arrive() {
 func (a *shopAgent) dataset() *bigquery.Dataset {
 	a.t.Helper()
 	cfg := a.server.Config()
-	cfg.Graph.Queries = config.QueriesRecursive
+	cfg.Graph.GQL = new(false)
 	d, err := bigquery.NewDataset(a.t.Context(), cfg, bigquery.DatasetOptions{Client: a.server.RESTOptions(), Write: a.server.WriteOptions()})
 	if err != nil {
 		a.t.Fatal(err)
@@ -229,11 +229,16 @@ func (a *shopAgent) compare() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := a.dataset().ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: shopSession}})
+	kept, err := a.dataset().Graph(t.Context(), ask.Scope{Session: shopSession})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(said(why), said(chain.Reasons)); diff != "" {
+	decision, _ := kept.Decision()
+	reasons, err := kept.Why(decision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(said(why), said(reasons)); diff != "" {
 		t.Errorf("why (-journal +dataset):\n%s", diff)
 	}
 }

@@ -4,7 +4,7 @@
 package warehouse_test
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,24 +21,23 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
 )
 
-// The answers of the recursive form, executed by the emulator, are those of the journal.
-// The emulator cannot run a pattern with a condition or a quantifier, so the GQL form is
+// The emulator cannot run a pattern with a condition or a quantifier, so queries in GQL are
 // parsed and analysed in package googlesql and not executed anywhere.
 
-func askServer(t *testing.T, queries config.Queries) (*emulator.Server, *bigquery.Dataset, *bq.Client) {
+func askServer(t *testing.T) (*emulator.Server, *bigquery.Dataset, *bq.Client) {
 	t.Helper()
 	s := emulator.Start(t)
 	cfg := s.Config()
-	cfg.Graph.Queries = config.QueriesRecursive
+	cfg.Graph.GQL = new(false)
 	made := dataset(t, s, cfg)
 	if _, err := made.Init(t.Context(), bigquery.InitOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Graph.Queries = queries
 	client, err := bq.NewClient(t.Context(), emulator.Project, s.RESTOptions()...)
 	if err != nil {
 		t.Fatal(err)
@@ -68,67 +67,130 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-func TestReasoningChainEqualsTheJournal(t *testing.T) {
-	server, d, _ := askServer(t, config.QueriesRecursive)
-	// 3 to the power of 14 paths. The time that the emulator takes for a window grows with the square of the rows.
-	long := diamonds(t, "long", 14, 3)
-	type test struct {
-		*story
-		decisions []string // spans; empty for the latest request
-		hops      int
+// equal compares what two graphs of a session say.
+func equal(t *testing.T, want, got *graphsync.Graph) (reasons int) {
+	t.Helper()
+	nodes := want.Nodes()
+	same(t, "steps", nodes, got.Nodes())
+	same(t, "edges", want.Edges(), got.Edges())
+	decision, ok := want.Decision()
+	kept, keptOK := got.Decision()
+	if kept != decision || keptOK != ok {
+		t.Errorf("the decision is %q, %t, want %q, %t", kept, keptOK, decision, ok)
 	}
-	tests := []test{
-		{delegate(t, "resumed").resumed(true, time.Minute), []string{"H", "T4", "R2"}, 0},
-		{named(t, "named"), []string{"", "L4"}, 0},
-		{diamonds(t, "diamonds", 6, 3), []string{"T3.1"}, 3},
-		{long, []string{""}, 6},
-	}
-	for i := range testsize.Rounds(t, 1, 3) {
-		tests = append(tests, test{tangle(t, fmt.Sprint("tangle", i), uint64(i+1), testsize.Rounds(t, 30, 60)), []string{"", "S29"}, 2 * (i % 2)})
-	}
-	for _, test := range tests {
-		t.Run(test.session.ID, func(t *testing.T) {
-			test.t = t
-			g := test.graph()
-			test.loadGraph(server)
-			for _, span := range test.decisions {
-				q := ask.ReasoningQuestion{Scope: ask.Scope{Session: test.session}, Hops: test.hops}
-				key, _ := g.Decision()
-				if span != "" {
-					key = test.key(span)
-					q.Decision = key
-				}
-				got, err := d.ReasoningChain(t.Context(), q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var opts []graphsync.Option
-				if test.hops > 0 {
-					opts = append(opts, graphsync.WithHops(test.hops))
-				}
-				want, err := g.Why(key, opts...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				same(t, "reasons of "+span, want, got.Reasons)
-				node, _ := g.Node(key)
-				same(t, "decision "+span, node, got.Decision)
-				farther, err := g.Why(key, graphsync.WithHops(cmp.Or(test.hops, graphsync.DefaultHops)+1))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got.Form != ask.FormRecursive || got.Truncated || !got.Beyond && len(farther) > len(want) {
-					t.Errorf("form %s, truncated %t, beyond %t", got.Form, got.Truncated, got.Beyond)
-				}
+	for i, n := range nodes {
+		if n.Key != decision && i%5 != 0 {
+			continue
+		}
+		for _, hops := range []int{1, graphsync.DefaultHops} {
+			same(t, "effects", want.Effects(n.Key, hops), got.Effects(n.Key, hops))
+			same(t, "causes", want.Causes(n.Key, hops), got.Causes(n.Key, hops))
+			if tied(want, n) {
+				continue
 			}
-		})
+			why, err := want.Why(n.Key, graphsync.WithHops(hops))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gotWhy, err := got.Why(n.Key, graphsync.WithHops(hops))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "reasons", why, gotWhy)
+			reasons += len(why)
+		}
+		if tied(want, n) {
+			continue
+		}
+		before, err := want.SeenBefore(n.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gotBefore, err := got.SeenBefore(n.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "seen before", before, gotBefore)
+	}
+	return reasons
+}
+
+// tied reports whether another step saw something in the microsecond of the last row of a step. A journal knows what came
+// first, and a dataset does not.
+func tied(g *graphsync.Graph, n graphsync.TechNode) bool {
+	entities := g.Entities()
+	for i, known := range g.Sightings() {
+		for _, k := range known {
+			if entities[i].TechNode != n.Key && k.Since.Equal(n.End) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The graph that is read back from the dataset answers as that of the journal, for sessions of many forms. Older versions of
+// it, and those of a writer that has fewer rows, are there too.
+func TestGraphEqualsTheJournal(t *testing.T) {
+	server, d, _ := askServer(t)
+	stories := []*story{
+		delegate(t, "approved").resumed(true, time.Minute), named(t, "named"), between(t, "between"), diamonds(t, "diamonds", 4, 3), tangle(t, "tangle", 3, 40),
+	}
+	for seed := range uint64(4) {
+		stories = append(stories, newWander(t, fmt.Sprint("w", seed), seed).story)
+	}
+	for _, s := range stories {
+		early := &story{t: t, session: s.session, rows: s.rows[:len(s.rows)/2]}
+		early.loadGraph(server)
+		s.loadGraph(server)
+		got, err := d.Graph(t.Context(), ask.Scope{Session: s.session})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, s.graph(), got.Graph)
+		if t.Failed() {
+			t.Fatalf("session %s", s.session.ID)
+		}
+	}
+}
+
+// Graphs that were kept answer as those of the rows, for sessions nobody thought of. Nothing is sent: the rows
+// of session_graphs go through JSON, as the dataset gives them.
+func TestKeptGraphsEqualTheJournal(t *testing.T) {
+	sessions, reasons := testsize.Rounds(t, 500, 20_000), 0
+	for seed := range uint64(sessions) {
+		w := newWander(t, fmt.Sprint("w", seed), seed)
+		folded := w.fold()
+		g, err := warehouse.NewSessionGraph(w.session, folded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(g.Nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nodes []warehouse.NodeRow
+		if err := json.Unmarshal(text, &nodes); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := warehouse.KeptGraph(w.session, nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons += equal(t, folded.Graph(), kept)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if reasons < sessions {
+		t.Errorf("only %d reasons for %d sessions", reasons, sessions)
 	}
 }
 
 // One dataset with three sessions: one that was approved, one that was rejected, one
 // that waits, and copies of rows in the table of events.
 func TestQuestionsAboutSessions(t *testing.T) {
-	server, d, client := askServer(t, config.QueriesRecursive)
+	server, d, client := askServer(t)
 	approved := delegate(t, "approved").resumed(true, 90*time.Second)
 	rejected := delegate(t, "rejected")
 	rejected.answer("2", "inv-1", "R2", "conf1", false, 30*time.Second)
@@ -146,47 +208,16 @@ func TestQuestionsAboutSessions(t *testing.T) {
 	}
 	window := ask.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)}
 
-	t.Run("inputs", func(t *testing.T) {
-		g := approved.graph()
-		got, err := d.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: ask.Scope{Session: approved.session}, Decision: approved.key("H")})
+	t.Run("checks", func(t *testing.T) {
+		got, err := d.Graph(t.Context(), ask.Scope{Session: rejected.session})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var before []entity.Entity
-		for _, e := range g.Entities() {
-			if !e.SeenAt.After(got.DecidedAt) {
-				before = append(before, e)
-			}
-		}
-		same(t, "inputs", entity.Canonicalize(before), got.Entities)
-		reasons, err := g.Why(approved.key("H"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range reasons {
-			if !slices.ContainsFunc(got.Entities, func(c entity.Canonical) bool { return c.Key == r.Entity.Key }) {
-				t.Errorf("the inputs lack %s, which led to the decision", r.Entity.Key)
-			}
-		}
-		shows(t, client, server, approved.session, g)
-	})
-	t.Run("explanation", func(t *testing.T) {
-		got, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: rejected.session}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := rejected.graph().Why(rejected.key("H"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "reasons", want, got.Reasons)
 		if len(got.Checks) != 1 || got.Checks[0].Verdict != "drift" || got.Checks[0].Tool != "provision_campaign" ||
 			len(got.Checks[0].Alerts) != 1 || got.Checks[0].Alerts[0].After != "$52,000" {
 			t.Errorf("checks %+v", got.Checks)
 		}
-		if len(got.Answers) != 1 || got.Answers[0].Confirmed || got.Answers[0].Approver != "u1" || got.Answers[0].Waited != 30*time.Second {
-			t.Errorf("answers %+v", got.Answers)
-		}
+		shows(t, client, server, approved.session, approved.graph())
 	})
 	t.Run("entity across sessions", func(t *testing.T) {
 		got, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{
@@ -234,30 +265,17 @@ func TestQuestionsAboutSessions(t *testing.T) {
 			t.Errorf("changes %+v", got.Changes)
 		}
 	})
-	t.Run("limit", func(t *testing.T) {
-		got, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: approved.session, Limit: 3}, Decision: approved.key("H")})
-		if err != nil || !got.Truncated || len(got.Reasons) == 0 {
-			t.Errorf("a limit of 3 steps: %+v, %v", got, err)
-		}
-		for _, r := range got.Reasons {
-			if last := r.Path[len(r.Path)-1].Node.Key; last != approved.key("H") || r.Path[0].Node.SpanID == "" {
-				t.Errorf("the path of %s is cut: %+v", r.Entity.Key, r.Path)
-			}
-		}
-	})
 	t.Run("errors", func(t *testing.T) {
-		asked := func(s record.Session, decision string) error {
-			_, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: s}, Decision: decision})
+		asked := func(s record.Session) error {
+			_, err := d.Graph(t.Context(), ask.Scope{Session: s})
 			return err
 		}
 		other := approved.session
 		other.User = "somebody else"
 		for name, test := range map[string]struct{ got, want error }{
-			"no id":          {asked(record.Session{App: "ads", User: "u1"}, ""), ask.ErrNoSessionID},
-			"other user":     {asked(other, ""), ask.ErrUnknownSession},
-			"unknown node":   {asked(approved.session, "nothing"), graphsync.ErrUnknownNode},
-			"no time":        {func() error { _, err := d.WaitingTimes(t.Context(), ask.Window{}); return err }(), ask.ErrNoWindow},
-			"no id of trace": {func() error { _, err := d.Trace(t.Context(), ask.Scope{}); return err }(), ask.ErrNoSessionID},
+			"no id":      {asked(record.Session{App: "ads", User: "u1"}), ask.ErrNoSessionID},
+			"other user": {asked(other), ask.ErrUnknownSession},
+			"no time":    {func() error { _, err := d.WaitingTimes(t.Context(), ask.Window{}); return err }(), ask.ErrNoWindow},
 		} {
 			if !errors.Is(test.got, test.want) {
 				t.Errorf("%s: %v, want %v", name, test.got, test.want)

@@ -5,10 +5,10 @@ package warehouse_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +19,6 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -186,8 +185,8 @@ func (x *extractTest) answer(report *bigquery.ExtractReport, answers map[string]
 			status = ""
 		}
 		x.exec("INSERT INTO "+x.names.Quote(report.Answers)+`
-			(app_name, user_id, session_id, event_id, trace_id, span_id, seen_at, artifact_uri, truncated, attempt, pending, answer, status)
-			SELECT app_name, user_id, session_id, event_id, trace_id, span_id, seen_at, artifact_uri, truncated, attempt, pending, IF(@failed, NULL, @text), @status
+			(app_name, user_id, session_id, event_id, agent, invocation_id, trace_id, span_id, parent_span_id, seen_at, artifact_uri, truncated, attempt, pending, answer, status)
+			SELECT app_name, user_id, session_id, event_id, agent, invocation_id, trace_id, span_id, parent_span_id, seen_at, artifact_uri, truncated, attempt, pending, IF(@failed, NULL, @text), @status
 			FROM `+x.names.Quote(report.Pending)+` WHERE event_id = @id`,
 			bq.QueryParameter{Name: "failed", Value: failed}, bq.QueryParameter{Name: "text", Value: text}, bq.QueryParameter{Name: "status", Value: status}, bq.QueryParameter{Name: "id", Value: id})
 	}
@@ -202,9 +201,18 @@ func (x *extractTest) use(r bigquery.ExtractRequest) *bigquery.ExtractReport {
 	return report
 }
 
-func (x *extractTest) entities() []string {
+// entities returns what models found, as a graph has it that is made of the rows of the dataset.
+func (x *extractTest) entities() (lines []string) {
 	x.Helper()
-	return x.rows("SELECT session_id, span_id, node_type, node_value, ROUND(confidence, 3), source, event_id FROM " + x.names.Quote(warehouse.BizNodes) + " ORDER BY session_id, span_id, node_type, node_value")
+	rows, err := x.dataset.ReadSession(x.Context(), extractSession, extractStart.Add(-time.Hour), extractStart.Add(time.Hour))
+	if err != nil {
+		x.Fatal(err)
+	}
+	for _, e := range graphsync.Fold(nil, rows).Graph().Entities() {
+		lines = append(lines, fmt.Sprintf("%s | %s | %s | %.3g | %s | %s", e.SpanID, e.Type, e.Value, e.Confidence, e.Source, e.EventID))
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 func oneProduct(value string, confidence any) string {
@@ -320,18 +328,6 @@ func TestExtractAnswers(t *testing.T) {
 		extractRow{id: "e09", typ: record.UserMessageReceived, span: "gg", second: 9, content: `{"text_summary": "huge"}`},
 		extractRow{id: "e10", typ: record.UserMessageReceived, span: "hh", second: 10, content: `{"text_summary": "lost"}`},
 	)
-	// What a rule found in the step cc before, less sure than the model is now, and in the
-	// step dd, whose row fails now.
-	rules := warehouse.SessionGraph{Session: extractSession, Day: extractStart.Truncate(24 * time.Hour), Writer: warehouse.WriterJournal, WriterID: "j", Version: 1, ReadTo: extractStart}
-	for span, value := range map[string]string{"cc": "Rule", "dd": "Kept"} {
-		key := graphsync.TechNodeKey(extractSession, "t1", span)
-		rules.Nodes = append(rules.Nodes, warehouse.NodeRow{NodeKey: key, TraceID: "t1", SpanID: span, StartTime: extractStart, Entities: []warehouse.EntityRow{{
-			BizKey: warehouse.BizKey(key, "Product", value), NodeType: "Product", NodeValue: value, Confidence: 0.25, EventID: "e03", Source: "rule", LinkType: "EVALUATED",
-			EvaluatedAt: extractStart, FirstEvaluatedAt: extractStart,
-		}}})
-	}
-	appendGraphs(t, x.server, rules)
-
 	report, sent := x.ask(bigquery.ExtractRequest{Session: extractSession})
 	if len(sent) != 10 {
 		t.Fatalf("sent %v", sent)
@@ -355,18 +351,13 @@ func TestExtractAnswers(t *testing.T) {
 		"e08": oneProduct("No span", 1),
 		"e09": string(hugeText),
 	})
-	stored := make(map[record.Session][]entity.Entity)
-	store := func(_ context.Context, s record.Session, found []entity.Entity) error {
-		stored[s] = found
-		return nil
-	}
-	used := x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers, Store: store})
+	used := x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers})
 	want := &bigquery.ExtractReport{
 		Endpoint: report.Endpoint, Extractor: report.Extractor, Sent: 9, Left: 1, OK: 6, Empty: 1, Failed: 1, Unparseable: 1,
 		Reasons: map[string]int{"Retryable error 429: quota exceeded": 1, warehouse.ErrUnparseable.Error(): 1}, Dropped: 1,
-		Entities: map[string]int{"Product": 5, "Budget": 1, "Placement": 30},
+		Entities: map[string]int{"Product": 6, "Budget": 1, "Placement": 30},
 	}
-	if diff := cmp.Diff(want, used, cmpopts.IgnoreFields(bigquery.ExtractReport{}, "Jobs", "BytesBilled")); diff != "" {
+	if diff := cmp.Diff(want, used, cmpopts.IgnoreFields(bigquery.ExtractReport{}, "Jobs", "BytesBilled", "Found")); diff != "" {
 		t.Errorf("report (-want +got)\n%s", diff)
 	}
 	var found []string
@@ -376,50 +367,21 @@ func TestExtractAnswers(t *testing.T) {
 		}
 	}
 	wantEntities := []string{
-		"s1 | <nil> | Product | No span | 1 | model | e08",
-		"s1 | aa | Budget | $50,000 | 0.99 | model | e01",
-		"s1 | aa | Product | Приложение 🛒 | 0.95 | model | e01",
-		"s1 | bb | Product | Fenced | 0 | model | e02",
-		"s1 | cc | Product | Rule | 0.25 | rule | e03",
-		"s1 | cc | Product | Twice | 0.3 | model | e04",
-		"s1 | dd | Product | Kept | 0.25 | rule | e03",
+		" | Product | No span | 1 | model | e08",
+		"aa | Budget | $50,000 | 0.99 | model | e01",
+		"aa | Product | Приложение 🛒 | 0.95 | model | e01",
+		"bb | Product | Fenced | 0 | model | e02",
+		"cc | Product | Rule | 0.3 | model | e04",
+		"cc | Product | Twice | 0.3 | model | e04",
 	}
 	if diff := cmp.Diff(wantEntities, found); diff != "" {
 		t.Errorf("entities (-want +got)\n%s", diff)
 	}
-	links := x.rows("SELECT source, COUNT(*) FROM " + x.names.Quote(warehouse.CrossLinks) + " GROUP BY source ORDER BY source")
-	if diff := cmp.Diff([]string{"model | 35", "rule | 2"}, links); diff != "" {
-		t.Errorf("links (-want +got)\n%s", diff)
-	}
-	if got := x.rows("SELECT n.canonical_key FROM " + x.names.Quote(warehouse.BizNodes) + " AS n WHERE node_type = 'Budget'"); !cmp.Equal(got, []string{"Budget:money:50000:USD"}) {
-		t.Errorf("canonical key of $50,000: %v", got)
-	}
-	for _, span := range []string{"aa", "cc"} {
-		got := x.rows("SELECT DISTINCT node_key FROM " + x.names.Quote(warehouse.BizNodes) + " WHERE span_id = '" + span + "'")
-		if want := []string{graphsync.TechNodeKey(extractSession, "t1", span)}; !cmp.Equal(got, want) {
-			t.Errorf("keys of the node of span %s: %v, want %v", span, got, want)
-		}
-	}
-	row := record.Event{AppName: "media", UserID: "ann", SessionID: "s1", TraceID: "t1", EventID: "e08", EventType: record.StateDelta}
-	if got, want := x.rows("SELECT node_key FROM "+x.names.Quote(warehouse.BizNodes)+" WHERE node_value = 'No span'"), graphsync.RowNodeKey(&row); !cmp.Equal(got, []string{want}) {
-		t.Errorf("key of a row without a span: %v, want %s", got, want)
+	if len(used.Found) != 6 || used.Found[0].EventType != record.EntitiesFound || used.Found[0].TraceID != "t1" || used.Found[0].SpanID != "aa" {
+		t.Errorf("%d rows say what was found, the first is %+v", len(used.Found), used.Found[0])
 	}
 	if tables := x.rows("SELECT table_name FROM `" + emulator.Project + "`.agents.INFORMATION_SCHEMA.TABLES WHERE table_name LIKE 'extract_%_answers'"); len(tables) != 0 {
 		t.Errorf("tables left behind: %v", tables)
-	}
-
-	// What a store gets is what a row of a journal needs.
-	es := stored[extractSession]
-	if len(es) != 35 {
-		t.Fatalf("the store got %d entities", len(es))
-	}
-	for _, e := range es {
-		if err := e.Validate(); err != nil || e.Source != entity.SourceModel || e.TechNode == "" || e.EventID == "" || e.SeenAt.IsZero() {
-			t.Errorf("%+v: %v", e, err)
-		}
-		if e.Type == "Budget" && e.Norm.Canonical() != "money:50000:USD" {
-			t.Errorf("%+v is not typed", e)
-		}
 	}
 
 	// The second time only what failed is sent, what was never sent first.
@@ -428,9 +390,9 @@ func TestExtractAnswers(t *testing.T) {
 		t.Fatalf("rows of the second extraction (-want +got)\n%s", diff)
 	}
 	x.answer(report, map[string]string{"e05": oneProduct("Mended", 0.8), "e06": "[]", "e10": "[]"})
-	used = x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers, Store: store})
-	if used.OK != 1 || used.Empty != 2 || used.Left != 0 || len(stored[extractSession]) != 36 {
-		t.Errorf("second extraction %+v, store %d", used, len(stored[extractSession]))
+	used = x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers})
+	if used.OK != 1 || used.Empty != 2 || used.Left != 0 {
+		t.Errorf("second extraction %+v", used)
 	}
 	if got := x.entities(); len(got) != len(wantEntities)+31 {
 		t.Errorf("%d entities after the second extraction", len(got))
@@ -440,12 +402,11 @@ func TestExtractAnswers(t *testing.T) {
 		t.Errorf("states (-want +got)\n%s", diff)
 	}
 
-	// The third time there is nothing to do, and the store is still given everything.
-	clear(stored)
+	// The third time there is nothing to do.
 	before := x.entities()
-	used, err = x.dataset.Extract(t.Context(), bigquery.ExtractRequest{Session: extractSession, Store: store})
-	if err != nil || used.Sent != 0 || len(used.Jobs) != 1 || len(stored[extractSession]) != 36 || used.Pending != "" {
-		t.Errorf("third extraction %+v, %v, store %d", used, err, len(stored[extractSession]))
+	used, err = x.dataset.Extract(t.Context(), bigquery.ExtractRequest{Session: extractSession})
+	if err != nil || used.Sent != 0 || len(used.Jobs) != 1 || used.Pending != "" {
+		t.Errorf("third extraction %+v, %v", used, err)
 	}
 	if diff := cmp.Diff(before, x.entities()); diff != "" {
 		t.Errorf("entities changed (-before +after)\n%s", diff)
@@ -472,10 +433,10 @@ func TestExtractAgain(t *testing.T) {
 	if !cmp.Equal(sent, []string{"e2"}) {
 		t.Fatalf("sent %v, want the other row", sent)
 	}
-	// Another row of the same step names the same thing: it stays one, from the first row.
+	// Another row of the same step names the same thing: it stays one.
 	x.answer(report, map[string]string{"e2": oneProduct("Same", 0.4)})
 	x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers})
-	if got := x.entities(); !cmp.Equal(got, []string{"s1 | aa | Product | Same | 0.9 | model | e1"}) {
+	if got := x.entities(); !cmp.Equal(got, []string{"aa | Product | Same | 0.9 | model | e2"}) {
 		t.Errorf("entities %v", got)
 	}
 
@@ -494,7 +455,7 @@ func TestExtractAgain(t *testing.T) {
 	}
 	x.answer(report, map[string]string{"e1": "[]", "e2": `[{"entity_type": "region", "entity_value": "Emea", "confidence": 1}]`})
 	x.use(bigquery.ExtractRequest{Session: extractSession, Answers: report.Answers})
-	if diff := cmp.Diff([]string{"s1 | aa | Product | Same | 0.9 | model | e1", "s1 | aa | Region | Emea | 1 | model | e2"}, x.entities()); diff != "" {
+	if diff := cmp.Diff([]string{"aa | Product | Same | 0.9 | model | e2", "aa | Region | Emea | 1 | model | e2"}, x.entities()); diff != "" {
 		t.Errorf("an empty answer removed something (-want +got)\n%s", diff)
 	}
 }

@@ -192,11 +192,11 @@ func TestInitAndViews(t *testing.T) {
 			t.Errorf("%s %s: %s", o.Kind, o.Name, o.Outcome)
 		}
 	}
-	if rows, err := d.Texts(t.Context(), "init_probe_graph", nil, nil); err != nil || len(rows) > 0 {
-		t.Errorf("the graph of an empty dataset: %v, %v", rows, err)
+	if answer, err := d.Texts(t.Context(), "init_probe_graph", nil, nil); err != nil || len(answer.Rows) > 0 {
+		t.Errorf("the graph of an empty dataset: %v, %v", answer, err)
 	}
 	cfg := s.Config()
-	cfg.Graph.Queries = config.QueriesRecursive
+	cfg.Graph.GQL = new(false)
 	again := dataset(t, s, cfg)
 	if r, err := again.Init(t.Context(), bigquery.InitOptions{}); err != nil || r.Changed() || len(r.Notes) > 0 {
 		t.Errorf("again: %+v, %v", r, err)
@@ -308,7 +308,7 @@ func document(t *testing.T, s string) any {
 func TestViewsOfOddRows(t *testing.T) {
 	s := emulator.StartEmpty(t)
 	cfg := s.Config()
-	cfg.Graph.Queries = config.QueriesRecursive
+	cfg.Graph.GQL = new(false)
 	d, client := dataset(t, s, cfg), restClient(t, s)
 	if _, err := d.Init(t.Context(), bigquery.InitOptions{}); err != nil {
 		t.Fatal(err)
@@ -355,7 +355,7 @@ func oldTable() *bq.TableMetadata {
 func TestInitAddsFields(t *testing.T) {
 	s := emulator.Start(t)
 	cfg := s.Config()
-	cfg.Graph.Queries = config.QueriesRecursive
+	cfg.Graph.GQL = new(false)
 	d, client := dataset(t, s, cfg), restClient(t, s)
 	old := oldTable()
 	for _, name := range []string{"event_id", "invocation_id", "parent_span_id", "latency_ms", "error_message"} {

@@ -50,7 +50,7 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 	if tools != 2 || people < 3 {
 		t.Fatalf("%d pauses of tools and %d for people, want 2 and those of the demo", tools, people)
 	}
-	server, _, client := askServer(t, config.QueriesRecursive)
+	server, _, client := askServer(t)
 	(&story{t: t}).loadEvents(client, server, rows)
 	for _, file := range []string{"verify_adk_pauses", "verify_adk_pauses_views"} {
 		var got []string
@@ -66,7 +66,7 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 
 // Requests and answers of the plugin for Python name nothing that they share, so nobody pairs them.
 func TestWaitingTimesOfPython(t *testing.T) {
-	server, d, client := askServer(t, config.QueriesRecursive)
+	server, d, client := askServer(t)
 	s := newStory(t, "python")
 	s.run = "1"
 	at := func(typ string, second int, content m) {

@@ -4,7 +4,6 @@
 package warehouse_test
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -220,7 +219,7 @@ func TestRandomSessionsEqualTheJournal(t *testing.T) {
 func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 	server := emulator.Start(t)
 	cfg := server.Config()
-	cfg.Graph.Queries = config.QueriesRecursive
+	cfg.Graph.GQL = new(false)
 	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
 		Client: server.RESTOptions(), Write: server.WriteOptions(),
 		Now: func() time.Time { return time.UnixMicro(baseTime).Add(24 * time.Hour) },
@@ -299,97 +298,17 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 	}
 	appendGraphs(t, server, all...)
 
-	for i, w := range wanders {
+	for _, w := range wanders {
 		g := journals[w.session.ID]
-		scope := ask.Scope{Session: w.session}
-		nodes := g.Nodes()
-		key, ok := g.Decision()
-		if !ok {
-			key = nodes[len(nodes)-1-w.rnd.IntN(3)].Key
-		}
-		hops := []int{0, 1, 2, 5}[w.rnd.IntN(4)]
-		why, err := g.Why(key, graphsync.WithHops(cmp.Or(hops, graphsync.DefaultHops)))
+		got, err := d.Graph(t.Context(), ask.Scope{Session: w.session})
 		if err != nil {
 			t.Fatal(err)
 		}
-		reasoning, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope, Decision: key, Hops: hops})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "reasons", why, reasoning.Reasons)
-		reasons += len(why)
-		if i%4 == 0 {
-			all, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope, Decision: key, Hops: ask.MaxHops})
-			if err != nil {
-				t.Fatal(err)
-			}
-			far, err := g.Why(key, graphsync.WithHops(ask.MaxHops))
-			if err != nil {
-				t.Fatal(err)
-			}
-			same(t, "reasons without a limit", far, all.Reasons)
-		}
-
-		if i%2 == 0 { // both of all of them would take the emulator too long
-			origin, hops, backwards := nodes[w.rnd.IntN(len(nodes))].Key, 1+w.rnd.IntN(3), i%4 == 2
-			want := g.Effects(origin, hops)
-			if backwards {
-				want = g.Causes(origin, hops)
-			}
-			causal, err := d.CausalChain(t.Context(), ask.CausalQuestion{Scope: scope, Node: origin, Backwards: backwards, Hops: hops})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all := g.Effects(origin, ask.MaxHops)
-			if backwards {
-				all = g.Causes(origin, ask.MaxHops)
-			}
-			if beyond := len(all) > len(want); causal.Beyond != beyond {
-				t.Errorf("beyond %t, want %t", causal.Beyond, beyond)
-			}
-			var steps []graphsync.TechNode
-			at := map[string]int{origin: 0}
-			for _, s := range causal.Steps {
-				steps = append(steps, s.Node)
-				at[s.Node.Key] = s.Hops
-				e := graphsync.Edge{From: s.Via, To: s.Node.Key, Kind: s.Edge}
-				if backwards {
-					e.From, e.To = e.To, e.From
-				}
-				if from, known := at[s.Via]; !known || from != s.Hops-1 || !slices.Contains(g.Edges(), e) {
-					t.Errorf("%s was reached over %v", s.Node.SpanID, e)
-				}
-			}
-			same(t, fmt.Sprintf("steps, backwards %t", backwards), want, steps)
-		} else {
-			trace, err := d.Trace(t.Context(), scope)
-			if err != nil {
-				t.Fatal(err)
-			}
-			same(t, "timeline", outline(g.Trace()), outline(trace.Trace))
-			same(t, "edges", g.Edges(), trace.Edges)
-		}
+		reasons += equal(t, g, got.Graph)
 		shows(t, client, server, w.session, g)
 		if t.Failed() {
 			t.Fatalf("session %s of %d rows", w.session.ID, len(w.rows))
 		}
 	}
 	return reasons
-}
-
-// outline returns a trace as lines: its events, and the spans below each other.
-func outline(tr graphsync.Trace) []string {
-	var out []string
-	for _, e := range tr.Timeline {
-		out = append(out, e.EventID)
-	}
-	var below func(prefix string, spans []*graphsync.SpanNode)
-	below = func(prefix string, spans []*graphsync.SpanNode) {
-		for _, s := range spans {
-			out = append(out, fmt.Sprint(prefix, s.Node.SpanID, " of ", len(s.Events), " events"))
-			below(prefix+s.Node.SpanID+"/", s.Children)
-		}
-	}
-	below("", tr.Roots)
-	return out
 }

@@ -21,7 +21,7 @@ import (
 // TestReference holds what comes back from a dataset against what the tests of the
 // Python implementation say of it, by the numbers of docs/internal/reference-behaviours.md.
 func TestReference(t *testing.T) {
-	x := newExtractTest(t, func(c *config.BigQuery) { c.Graph.Queries = config.QueriesRecursive })
+	x := newExtractTest(t, func(c *config.BigQuery) { c.Graph.GQL = new(false) })
 	declared := `{"entities": [{"type": "Campaign", "value": "Summer", "artifact_uri": "gs://plans/summer.json"}]}`
 	x.insert(
 		extractRow{id: "e1", typ: record.UserMessageReceived, span: "s1", second: 1, content: `{"text_summary": "plan"}`},
@@ -73,11 +73,12 @@ func TestReference(t *testing.T) {
 	})
 	scope := func(s record.Session) ask.Scope { return ask.Scope{Session: s, From: since, To: to} }
 	t.Run("36_a_trace_has_the_edge_between_two_steps", func(t *testing.T) {
-		tr, err := x.dataset.Trace(t.Context(), scope(extractSession))
+		g, err := x.dataset.Graph(t.Context(), scope(extractSession))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(tr.Edges) != 1 || len(tr.Roots) != 2 || tr.Roots[0].Node.SpanID != "s1" || tr.Roots[0].Children[0].Node.SpanID != "s2" || tr.Edges[0].To != tr.Roots[0].Children[0].Node.Key {
+		tr := g.Trace()
+		if len(g.Edges()) != 1 || len(tr.Roots) != 2 || tr.Roots[0].Node.SpanID != "s1" || tr.Roots[0].Children[0].Node.SpanID != "s2" || g.Edges()[0].To != tr.Roots[0].Children[0].Node.Key {
 			t.Errorf("%+v", tr)
 		}
 	})
@@ -92,18 +93,26 @@ func TestReference(t *testing.T) {
 		if len(steps) != 1 {
 			t.Fatalf("%q", steps)
 		}
-		in, err := x.dataset.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: scope(extractSession), Decision: steps[0]})
-		if err != nil || len(in.Entities) != 1 || in.Entities[0].ArtifactURI != "gs://plans/summer.json" || in.Entities[0].LastSeen.IsZero() {
-			t.Errorf("%+v, %v", in, err)
+		g, err := x.dataset.Graph(t.Context(), scope(extractSession))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if key := (entity.Entity{Type: "Campaign", Value: "Summer"}).CanonicalKey(); in.Entities[0].Key != key {
-			t.Errorf("key %s, want %s", in.Entities[0].Key, key)
+		seen, err := g.SeenBefore(steps[0])
+		if err != nil || len(seen) != 1 || seen[0].ArtifactURI != "gs://plans/summer.json" || seen[0].LastSeen.IsZero() {
+			t.Fatalf("%+v, %v", seen, err)
+		}
+		if key := (entity.Entity{Type: "Campaign", Value: "Summer"}).CanonicalKey(); seen[0].Key != key {
+			t.Errorf("key %s, want %s", seen[0].Key, key)
 		}
 	})
 	t.Run("95_a_trace_without_edges_has_all_events", func(t *testing.T) {
-		tr, err := x.dataset.Trace(t.Context(), scope(flat))
-		if err != nil || len(tr.Edges) != 0 || len(tr.Timeline) != 2 || !slices.Equal(tr.Isolated, []string{"f1", "f2"}) {
-			t.Errorf("%+v, %v", tr, err)
+		rows, err := x.dataset.ReadSession(t.Context(), flat, since, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := graphsync.Fold(nil, rows).Graph()
+		if len(g.Edges()) != 0 || len(g.Trace().Timeline) != 2 {
+			t.Errorf("%+v", g.Trace())
 		}
 	})
 }

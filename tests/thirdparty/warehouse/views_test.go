@@ -69,7 +69,7 @@ func owns(v *modelVersion, n modelNode, w *modelVersion, m modelNode) bool {
 func randomVersions(r *rand.Rand, session string) []*modelVersion {
 	var out []*modelVersion
 	steps := 1 + r.IntN(6)
-	for _, w := range []struct{ writer, id string }{{"journal", "j1"}, {"journal", "j2"}, {"dataset", ""}, {"model", "m1"}, {"model", "m2"}} {
+	for _, w := range []struct{ writer, id string }{{"journal", "j1"}, {"journal", "j2"}, {"dataset", ""}} {
 		if w.id != "j1" && r.IntN(2) == 0 {
 			continue
 		}
@@ -92,18 +92,16 @@ func randomVersions(r *rand.Rand, session string) []*modelVersion {
 					continue // this writer does not know it, or not any more
 				}
 				n := modelNode{key: fmt.Sprintf("%s-%d", session, i), rows: r.IntN(3)}
-				if w.writer != "model" {
-					for c := range i {
-						if r.IntN(3) == 0 {
-							n.causes = append(n.causes, fmt.Sprintf("%s-%d", session, c))
-						}
+				for c := range i {
+					if r.IntN(3) == 0 {
+						n.causes = append(n.causes, fmt.Sprintf("%s-%d", session, c))
 					}
-					n.check = r.IntN(4) == 0
 				}
+				n.check = r.IntN(4) == 0
 				for _, value := range []string{"Shoe", "Map"} {
 					if r.IntN(2) == 0 {
 						source := "rule"
-						if w.writer == "model" || r.IntN(4) == 0 {
+						if r.IntN(4) == 0 {
 							source = "model"
 						}
 						n.entities = append(n.entities, modelEntity{value, source, r.IntN(5)})
@@ -143,42 +141,17 @@ func want(t *testing.T, versions []*modelVersion) viewRows {
 		modelNode
 	}
 	owner := make(map[string]owned)
-	type found struct {
-		owned
-		modelEntity
-	}
-	entities := make(map[string]found)
-	see := func(o owned) {
-		for _, e := range o.entities {
-			k := o.day + o.key + e.value
-			f, known := entities[k]
-			model := func(is bool) int {
-				if is {
-					return 1
-				}
-				return 0
-			}
-			if !known || cmp.Or(
-				cmp.Compare(model(e.source == "model"), model(f.source == "model")), cmp.Compare(model(o.writer == "model"), model(f.writer == "model")),
-				cmp.Compare(e.seen, f.seen), cmp.Compare(o.id, f.id),
-			) < 0 {
-				entities[k] = found{o, e}
-			}
-		}
-	}
 	for _, v := range newest {
 		for _, n := range v.nodes() {
 			o := owned{v, n}
-			if v.writer == "model" {
-				see(o)
-			} else if old, known := owner[v.day+n.key]; !known || owns(v, n, old.modelVersion, old.modelNode) {
+			if old, known := owner[v.day+n.key]; !known || owns(v, n, old.modelVersion, old.modelNode) {
 				owner[v.day+n.key] = o
 			}
 		}
 	}
 	for _, v := range newest {
 		for _, n := range v.nodes() {
-			if o, ok := owner[v.day+n.key]; v.writer != "model" && (!ok || o.modelVersion != newest[o.day+o.writer+o.id]) {
+			if o, ok := owner[v.day+n.key]; !ok || o.modelVersion != newest[o.day+o.writer+o.id] {
 				t.Fatalf("the model shows a part of %s", v.tag())
 			}
 		}
@@ -192,10 +165,9 @@ func want(t *testing.T, versions []*modelVersion) viewRows {
 		if o.check {
 			out.checks = append(out.checks, fmt.Sprintf("%s %s %s", o.day, o.key, o.tag()))
 		}
-		see(o)
-	}
-	for _, f := range entities {
-		out.entities = append(out.entities, fmt.Sprintf("%s %s %s %s %d %s", f.day, f.key, f.value, f.source, f.seen, f.tag()))
+		for _, e := range o.entities {
+			out.entities = append(out.entities, fmt.Sprintf("%s %s %s %s %d %s", o.day, o.key, e.value, e.source, e.seen, o.tag()))
+		}
 	}
 	return out
 }

@@ -6,7 +6,7 @@
 /** views are all there are, in the order of their tabs. */
 function views() {
   return [approvalsView, graphView, thoughtsView, timelineView, trajectoryView, queriesView,
-    inboxView];
+    flowView, inboxView];
 }
 
 /** tabbed are the views that have a tab. */
@@ -141,7 +141,8 @@ class App {
       if (el.parentElement === panels) foldHead(el);
     }, { capture: true, passive: true });
     tabs.addEventListener("keydown", (ev) => {
-      const ids = tabbed().map((s) => s.id), at = ids.indexOf(this.viewId);
+      const ids = tabbed().map((s) => s.id).filter((id) => !this.views.get(id)?.tab?.hidden);
+      const at = ids.indexOf(this.viewId);
       const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[ev.key];
       if (to === undefined) return;
       ev.preventDefault();
@@ -346,10 +347,11 @@ class App {
    * may be another one */
   render(selection) {
     renderHeader(this.header, this);
-    for (const [id, { panel, tab }] of this.views) {
+    for (const [id, { spec, panel, tab }] of this.views) {
       const on = id === this.viewId;
       panel.hidden = !on;
       if (!tab) continue;
+      tab.hidden = !on && !!spec.has && !(this.session && spec.has(this.session));
       tab.setAttribute("aria-selected", String(on));
       tab.tabIndex = on ? 0 : -1;
       if (on) tab.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -35,7 +35,7 @@ which are most of their bytes: whether an unread field of an array is billed is 
         node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
         node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
         node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
-        node.position, node.requests, node.caused_by, node.entities, {{if eq . "all"}}node.checks
+        node.position, node.caused_by, node.entities, {{if eq . "all"}}node.checks
         {{- else}}ARRAY(SELECT AS STRUCT * EXCEPT (detail) FROM UNNEST(node.checks)) AS checks{{end}}
       FROM {{table "session_graphs"}} AS graphs
       CROSS JOIN UNNEST(graphs.nodes) AS node
@@ -51,29 +51,21 @@ which are most of their bytes: whether an unread field of an array is billed is 
     ) = 1
 {{- end}}
 
-{{- /* The steps, one row a key, and beside them what models found in steps. The writer that read
-most rows of a step owns it, with all that hangs on it. */ -}}
-{{define "owned"}}
+{{- /* The steps, one row a key. The writer that read most rows of a step owns it, with all that hangs on it. */ -}}
+{{define "steps"}}
   SELECT
     app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
     IF(writer = 'journal', writer_id, writer) AS recorder,
     node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
     event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
-    requests, caused_by, entities, checks
+    caused_by, entities, checks
   FROM ({{template "newest" .}}
   )
   WHERE TRUE
-  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
-    PARTITION BY {{template "day" .}}app_name, user_id, session_id, node_key, writer = 'model'
+  QUALIFY ROW_NUMBER() OVER (
+    PARTITION BY {{template "day" .}}app_name, user_id, session_id, node_key
     ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
   ) = 1
-{{- end}}
-
-{{define "steps"}}
-  SELECT *
-  FROM ({{template "owned" .}}
-  )
-  WHERE writer != 'model'
 {{- end}}
 
 {{- /* Views stand on the view of the steps. */ -}}
@@ -88,7 +80,7 @@ most rows of a step owns it, with all that hangs on it. */ -}}
   SELECT
     node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, kind, name, agent,
     invocation_id, branch, call_id, approval, event_types, event_ids, start_time, end_time, decided_at, status,
-    error_message, latency_ms, position, recorder, read_to AS created_at, read_to AS updated_at, requests,
+    error_message, latency_ms, position, recorder, read_to AS created_at, read_to AS updated_at,
     event_types[SAFE_OFFSET(0)] AS event_type, start_time AS timestamp
   FROM {{template "of_steps" .}}
 {{- end}}
@@ -101,8 +93,7 @@ most rows of a step owns it, with all that hangs on it. */ -}}
   CROSS JOIN UNNEST(steps.caused_by) AS cause
 {{- end}}
 
-{{- /* The entities that the owner of a step has, and those that models found. What is exact comes
-before what a model found, and of several findings the earliest stands: earlier decisions rest on it. */ -}}
+{{- /* The entities of the steps. A step has each once. */ -}}
 {{define "biz_nodes"}}
   SELECT
     CONCAT(COALESCE(steps.span_id, ''), ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
@@ -110,14 +101,8 @@ before what a model found, and of several findings the earliest stands: earlier 
     steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
     seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
     steps.read_to AS updated_at, seen.first_evaluated_at, seen.sightings, seen.echoes
-  FROM ({{template "owned" .}}
-  ) AS steps
+  FROM {{template "of_steps" .}} AS steps
   CROSS JOIN UNNEST(steps.entities) AS seen
-  WHERE TRUE
-  QUALIFY ROW_NUMBER() OVER (
-    PARTITION BY {{if eq . "all"}}steps.session_day, {{end}}steps.app_name, steps.user_id, steps.session_id, seen.biz_key
-    ORDER BY IF(seen.source = 'model', 1, 0), IF(steps.writer = 'model', 1, 0), seen.evaluated_at, seen.confidence DESC, steps.writer_id
-  ) = 1
 {{- end}}
 
 {{define "checks"}}

@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.session_graphs` (
   read_to TIMESTAMP NOT NULL OPTIONS (description = "the time of the latest row that was read"),
   part INT64 NOT NULL OPTIONS (description = "from 0"),
   parts INT64 NOT NULL OPTIONS (description = "the number of parts: the version counts when all are there"),
-  nodes ARRAY<STRUCT<node_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: application, user, session, trace and span, hashed"), trace_id STRING, span_id STRING, parent_span_id STRING OPTIONS (description = "the first one that is not empty"), kind STRING OPTIONS (description = "invocation, agent, llm, tool, hitl, check, node or other"), name STRING OPTIONS (description = "the agent, the model, the tool, or the kind"), agent STRING, invocation_id STRING, branch STRING OPTIONS (description = "the branch of the agent; empty for the main branch"), call_id STRING OPTIONS (description = "the id of the tool call"), approval BOOL OPTIONS (description = "whether a confirmation was asked here"), event_types ARRAY<STRING> OPTIONS (description = "the types of the rows, in the order of recording"), event_ids ARRAY<STRING> OPTIONS (description = "the ids of the rows, in the order of recording"), start_time TIMESTAMP OPTIONS (description = "the first row"), end_time TIMESTAMP OPTIONS (description = "the last row"), decided_at TIMESTAMP OPTIONS (description = "the last request for a confirmation, else the last row: nothing later counts for this decision"), status STRING OPTIONS (description = "OK or ERROR, of the last row"), error_message STRING, latency_ms FLOAT64 OPTIONS (description = "milliseconds"), position INT64 OPTIONS (description = "the place of the node in its session, from 0: nodes of one time have an order too"), requests ARRAY<STRUCT<kind STRING OPTIONS (description = "CONFIRMATION, INPUT or CREDENTIAL"), pair STRING OPTIONS (description = "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call; empty in a row that names none, which has no partner here"), agent STRING OPTIONS (description = "the agent that asked; without asked_at, that of the answer"), tool STRING OPTIONS (description = "the tool that it was asked for; without asked_at, as the answer says"), asked_at TIMESTAMP OPTIONS (description = "the row of the request"), answered_at TIMESTAMP OPTIONS (description = "the row of the first answer; NULL while it is pending"), confirmed BOOL OPTIONS (description = "the answer to a confirmation"), accepted BOOL OPTIONS (description = "whether an approval of contextgraph accepted the answer"), waited_ms FLOAT64 OPTIONS (description = "milliseconds: what the answer says, else answered_at - asked_at")>> OPTIONS (description = "the requests to a human that were made in the step, each with its first answer, by time; an answer whose request is not among the rows of the session stands in the step it came in, without asked_at"), caused_by ARRAY<STRUCT<edge_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: from_key, kind and the key of the step, hashed"), from_key STRING NOT NULL OPTIONS (description = "the key of the step that is the cause"), kind STRING NOT NULL OPTIONS (description = "contains, informs or resumes")>> OPTIONS (description = "the edges that end in the step"), entities ARRAY<STRUCT<biz_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: the key of the step, node_type and node_value, hashed"), node_type STRING OPTIONS (description = "Product, Budget, ..."), node_value STRING OPTIONS (description = "the name or value as it was shown"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), event_id STRING OPTIONS (description = "the last row it was seen in"), canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"), norm JSON OPTIONS (description = "the typed form of node_value"), attributes JSON OPTIONS (description = "the typed facts seen with it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), link_type STRING OPTIONS (description = "EVALUATED: the step showed the entity, or a model found it there; NAMED: the step only named it, as what a call acts on"), evaluated_at TIMESTAMP OPTIONS (description = "the time of the last row of the step that it was seen in"), first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that it was seen in"), sightings ARRAY<STRUCT<event_id STRING OPTIONS (description = "the row it was seen in"), evaluated_at TIMESTAMP OPTIONS (description = "from when on the step knew this"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), norm STRING OPTIONS (description = "JSON: the typed form of node_value"), attributes STRING OPTIONS (description = "JSON: the typed facts seen with it"), echoes STRING OPTIONS (description = "JSON: the attributes that only repeat arguments, or that only words say")>> OPTIONS (description = "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: for a decision that lies between; empty for nearly all"), echoes JSON OPTIONS (description = "the names of the attributes that only repeat the arguments of the call, or that only words say; NULL for none")>> OPTIONS (description = "the business entities that the step evaluated"), checks ARRAY<STRUCT<check_id STRING NOT NULL OPTIONS (description = "event_id of the row WORLD_CHANGE_CHECK"), checked_at TIMESTAMP OPTIONS (description = "when the check ended"), verdict STRING OPTIONS (description = "safe, drift or check_failed"), stage STRING OPTIONS (description = "answer, execution or check"), approval_id STRING, confirmation_id STRING, call_id STRING OPTIONS (description = "the id of the tool call"), tool STRING, entities_checked INT64, stale_entities INT64, failed_entities INT64, alerts ARRAY<STRUCT<entity_type STRING, value STRING OPTIONS (description = "the entity"), attribute STRING, drift_type STRING, before STRING, after STRING, severity FLOAT64 OPTIONS (description = "0 to 1")>> OPTIONS (description = "what changed"), detail JSON OPTIONS (description = "the whole report")>> OPTIONS (description = "the world-change checks whose rows belong to the step")>> OPTIONS (description = "the steps, each with all that hangs on it")
+  nodes ARRAY<STRUCT<node_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: application, user, session, trace and span, hashed"), trace_id STRING, span_id STRING, parent_span_id STRING OPTIONS (description = "the first one that is not empty"), kind STRING OPTIONS (description = "invocation, agent, llm, tool, hitl, check, node or other"), name STRING OPTIONS (description = "the agent, the model, the tool, or the kind"), agent STRING, invocation_id STRING, branch STRING OPTIONS (description = "the branch of the agent; empty for the main branch"), call_id STRING OPTIONS (description = "the id of the tool call"), approval BOOL OPTIONS (description = "whether a confirmation was asked here"), event_types ARRAY<STRING> OPTIONS (description = "the types of the rows, in the order of recording"), event_ids ARRAY<STRING> OPTIONS (description = "the ids of the rows, in the order of recording"), start_time TIMESTAMP OPTIONS (description = "the first row"), end_time TIMESTAMP OPTIONS (description = "the last row"), decided_at TIMESTAMP OPTIONS (description = "the last request for a confirmation, else the last row: nothing later counts for this decision"), status STRING OPTIONS (description = "OK or ERROR, of the last row"), error_message STRING, latency_ms FLOAT64 OPTIONS (description = "milliseconds"), position INT64 OPTIONS (description = "the place of the node in its session, from 0: nodes of one time have an order too"), caused_by ARRAY<STRUCT<edge_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: from_key, kind and the key of the step, hashed"), from_key STRING NOT NULL OPTIONS (description = "the key of the step that is the cause"), kind STRING NOT NULL OPTIONS (description = "contains, informs or resumes")>> OPTIONS (description = "the edges that end in the step"), entities ARRAY<STRUCT<biz_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: the key of the step, node_type and node_value, hashed"), node_type STRING OPTIONS (description = "Product, Budget, ..."), node_value STRING OPTIONS (description = "the name or value as it was shown"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), event_id STRING OPTIONS (description = "the last row it was seen in"), canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"), norm JSON OPTIONS (description = "the typed form of node_value"), attributes JSON OPTIONS (description = "the typed facts seen with it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), link_type STRING OPTIONS (description = "EVALUATED: the step showed the entity, or a model found it there; NAMED: the step only named it, as what a call acts on"), evaluated_at TIMESTAMP OPTIONS (description = "the time of the last row of the step that it was seen in"), first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that it was seen in"), sightings ARRAY<STRUCT<event_id STRING OPTIONS (description = "the row it was seen in"), evaluated_at TIMESTAMP OPTIONS (description = "from when on the step knew this"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), norm STRING OPTIONS (description = "JSON: the typed form of node_value"), attributes STRING OPTIONS (description = "JSON: the typed facts seen with it"), echoes STRING OPTIONS (description = "JSON: the attributes that only repeat arguments, or that only words say")>> OPTIONS (description = "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: for a decision that lies between; empty for nearly all"), echoes JSON OPTIONS (description = "the names of the attributes that only repeat the arguments of the call, or that only words say; NULL for none")>> OPTIONS (description = "the business entities that the step evaluated"), checks ARRAY<STRUCT<check_id STRING NOT NULL OPTIONS (description = "event_id of the row WORLD_CHANGE_CHECK"), checked_at TIMESTAMP OPTIONS (description = "when the check ended"), verdict STRING OPTIONS (description = "safe, drift or check_failed"), stage STRING OPTIONS (description = "answer, execution or check"), approval_id STRING, confirmation_id STRING, call_id STRING OPTIONS (description = "the id of the tool call"), tool STRING, entities_checked INT64, stale_entities INT64, failed_entities INT64, alerts ARRAY<STRUCT<entity_type STRING, value STRING OPTIONS (description = "the entity"), attribute STRING, drift_type STRING, before STRING, after STRING, severity FLOAT64 OPTIONS (description = "0 to 1")>> OPTIONS (description = "what changed"), detail JSON OPTIONS (description = "the whole report")>> OPTIONS (description = "the world-change checks whose rows belong to the step")>> OPTIONS (description = "the steps, each with all that hangs on it")
 )
 PARTITION BY session_day
 CLUSTER BY app_name, user_id, session_id
@@ -1225,17 +1225,15 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.graph_steps`
 OPTIONS (
   description = "The steps of all sessions with all that hangs on them: one row per span, of the writer that read most of it.",
-  labels = [('contextgraph_digest', '15c31574ea2cceec588c64cf0cd64351')]
+  labels = [('contextgraph_digest', 'd6602dd6a2d330ddf9ee6f0cf76e2077')]
 )
 AS
-SELECT *
-  FROM (
-  SELECT
+SELECT
     app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
     IF(writer = 'journal', writer_id, writer) AS recorder,
     node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
     event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
-    requests, caused_by, entities, checks
+    caused_by, entities, checks
   FROM (
     SELECT *
     FROM (
@@ -1245,7 +1243,7 @@ SELECT *
         node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
         node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
         node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
-        node.position, node.requests, node.caused_by, node.entities, node.checks
+        node.position, node.caused_by, node.entities, node.checks
       FROM `my-project.agents.session_graphs` AS graphs
       CROSS JOIN UNNEST(graphs.nodes) AS node
       WHERE TRUE
@@ -1260,23 +1258,21 @@ SELECT *
     ) = 1
   )
   WHERE TRUE
-  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
-    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
+  QUALIFY ROW_NUMBER() OVER (
+    PARTITION BY session_day, app_name, user_id, session_id, node_key
     ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
-  ) = 1
-  )
-  WHERE writer != 'model';
+  ) = 1;
 
 CREATE OR REPLACE VIEW `my-project.agents.graph_tech_nodes`
 OPTIONS (
   description = "The steps of all sessions: one row per span. Nodes TechNode of the graph.",
-  labels = [('contextgraph_digest', '5ca1524dea9d06631bee70eb5fbe7ff9')]
+  labels = [('contextgraph_digest', '052866a0e5c3dc898637cff9603514cb')]
 )
 AS
 SELECT
     node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, kind, name, agent,
     invocation_id, branch, call_id, approval, event_types, event_ids, start_time, end_time, decided_at, status,
-    error_message, latency_ms, position, recorder, read_to AS created_at, read_to AS updated_at, requests,
+    error_message, latency_ms, position, recorder, read_to AS created_at, read_to AS updated_at,
     event_types[SAFE_OFFSET(0)] AS event_type, start_time AS timestamp
   FROM `my-project.agents.graph_steps`;
 
@@ -1295,7 +1291,7 @@ SELECT
 CREATE OR REPLACE VIEW `my-project.agents.graph_biz_nodes`
 OPTIONS (
   description = "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph.",
-  labels = [('contextgraph_digest', '2122e07a7d0b647fa1b69c6c64eb4fdc')]
+  labels = [('contextgraph_digest', 'e934c44ce2ca3c6c08e45b7d9eb1a9e6')]
 )
 AS
 SELECT
@@ -1304,48 +1300,8 @@ SELECT
     steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
     seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
     steps.read_to AS updated_at, seen.first_evaluated_at, seen.sightings, seen.echoes
-  FROM (
-  SELECT
-    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
-    IF(writer = 'journal', writer_id, writer) AS recorder,
-    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
-    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
-    requests, caused_by, entities, checks
-  FROM (
-    SELECT *
-    FROM (
-      SELECT
-        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
-        graphs.sync_id, graphs.version, graphs.read_to,
-        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
-        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
-        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
-        node.position, node.requests, node.caused_by, node.entities, node.checks
-      FROM `my-project.agents.session_graphs` AS graphs
-      CROSS JOIN UNNEST(graphs.nodes) AS node
-      WHERE TRUE
-      QUALIFY COUNT(DISTINCT graphs.part) OVER (
-        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
-      ) = graphs.parts
-    )
-    WHERE TRUE
-    QUALIFY RANK() OVER (
-      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
-      ORDER BY read_to DESC, version DESC, sync_id DESC
-    ) = 1
-  )
-  WHERE TRUE
-  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
-    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
-    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
-  ) = 1
-  ) AS steps
-  CROSS JOIN UNNEST(steps.entities) AS seen
-  WHERE TRUE
-  QUALIFY ROW_NUMBER() OVER (
-    PARTITION BY steps.session_day, steps.app_name, steps.user_id, steps.session_id, seen.biz_key
-    ORDER BY IF(seen.source = 'model', 1, 0), IF(steps.writer = 'model', 1, 0), seen.evaluated_at, seen.confidence DESC, steps.writer_id
-  ) = 1;
+  FROM `my-project.agents.graph_steps` AS steps
+  CROSS JOIN UNNEST(steps.entities) AS seen;
 
 CREATE OR REPLACE VIEW `my-project.agents.graph_cross_links`
 OPTIONS (
@@ -1380,7 +1336,7 @@ NODE TABLES (
     LABEL TechNode
     PROPERTIES (
       node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, invocation_id, call_id,
-      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position, requests
+      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
     ),
   `my-project.agents.graph_biz_nodes` AS BizNode
     KEY (biz_key)
@@ -1422,5 +1378,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'cb0c1fc0b9e513e7bf9d994af14279ec'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '1639f099336cc6fe9db7013c141ec90a'), ('contextgraph_graph', '1875c9bdfe8ec341579795185da8655f'), ('contextgraph_schema_version', '1')]);
 
