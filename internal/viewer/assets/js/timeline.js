@@ -133,7 +133,8 @@ class TimelineView {
     const within = shut && r.errors > 0 && plural(r.errors, "error");
     const says = [(sp ? classOf(sp.class).label + " " : "") + name, took,
       crit && "on the critical path", bad && "error " + (sp.error || ""),
-      within && within + " within", sp?.open && "no end recorded", r.left && "left"].filter(Boolean).join(", ");
+      within && within + " within", sp?.open && "no end recorded",
+      r.left && "left"].filter(Boolean).join(", ");
     const error = bad && icon("error", w > 18 ? "" : "bad-text");
     const cls = ["tl-bar", !sp && "tl-turn", crit && "tl-crit", w < 10 && "tl-thin",
       bad && "tl-bad",
