@@ -41,7 +41,7 @@ interface SessionParts {
 }
 
 /** What a session left when it went back. Rows, spans and entities of it have it as left, so does
- * no other: filled adds it. */
+ * no other: markLeft adds it. */
 interface Left { at: string; by: string; rows: number[] }
 
 type Session = Omit<Summary, "approvals"> & SessionParts;

@@ -66,7 +66,18 @@ function wholeSession(s) {
     a.checks.forEach(wholeCheck);
   }
   s.gists = s.rows.map((_, i) => ({ ...s.gists?.[i], loaded: false }));
+  markLeft(s);
   return filled(s);
+}
+
+/** markLeft marks what the session left. @param {Session} s */
+function markLeft(s) {
+  for (const l of s.left) for (const i of l.rows) s.rows[i].left = l;
+  for (const p of s.spans) p.left = s.rows[p.rows[0]]?.left;
+  for (const e of s.entities) {
+    const rows = e.evaluated.map((x) => s.rows[x.row]);
+    if (rows.every((r) => r?.left)) e.left = rows[0]?.left;
+  }
 }
 
 /** filled adds what Go left out because it stands elsewhere in the session. @param {Session} s */
@@ -78,13 +89,7 @@ function filled(s) {
     }
   }
   for (const t of s.thoughts.nodes) if (s.rows[t.row]) t.span ||= s.rows[t.row].span;
-  for (const l of s.left) for (const i of l.rows) s.rows[i].left = l;
-  for (const p of s.spans) p.left = s.rows[p.rows[0]]?.left;
-  for (const e of s.entities) {
-    for (const x of e.evaluated) x.span ||= s.rows[x.row]?.span || "";
-    const first = s.rows[e.evaluated[0]?.row]?.left;
-    if (e.evaluated.every((x) => s.rows[x.row]?.left)) e.left = first;
-  }
+  for (const e of s.entities) for (const x of e.evaluated) x.span ||= s.rows[x.row]?.span || "";
   return withCalls(s);
 }
 
