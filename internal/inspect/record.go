@@ -39,7 +39,7 @@ func New(r Record, now time.Time) (*Session, error) {
 	trace := x.graph.Trace()
 	x.read(trace.Timeline)
 
-	s := &Session{Rows: x.shownRows()}
+	s := &Session{Rows: x.shownRows(), Left: x.left()}
 	s.Spans = x.shownSpans(trace.Roots)
 	for _, e := range x.graph.Edges() {
 		s.Edges = append(s.Edges, Edge{From: e.From, To: e.To, Kind: string(e.Kind)})

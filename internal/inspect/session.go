@@ -103,6 +103,17 @@ type Session struct {
 	CriticalPath []string `json:"critical_path"`
 	// Rows are the recorded steps in the order of recording.
 	Rows []Row `json:"rows"`
+	// Left is what the session left when it went back to earlier messages, in the order of the record.
+	Left []Left `json:"left,omitempty"`
+}
+
+// Left is what a session left when it went back to an earlier message. It does not count for what came after.
+type Left struct {
+	// At is when the session went back, By who took it back.
+	At time.Time `json:"at"`
+	By string    `json:"by"`
+	// Rows are indexes into [Session.Rows].
+	Rows []int `json:"rows"`
 }
 
 // Problem is something wrong with the record: rows that are known to be missing, a parent

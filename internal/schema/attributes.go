@@ -50,8 +50,11 @@ type ADK struct {
 	Agent         bool     `json:"agent"`
 	Fresh         bool     `json:"fresh"`
 	Closed        []string `json:"closed"`
-	Rewinds       []string `json:"rewinds"` // the rows of the rewinds that the history of a run goes by
-	Left          []string `json:"left"`    // the runs that a rewind left
+	Rewinds       []string `json:"rewinds"`    // the rows of the rewinds that the history of a run goes by
+	Checkpoint    string   `json:"checkpoint"` // what a row of package checkpoint says
+	Left          []string `json:"left"`       // the runs that a rewind left
+	More          string   `json:"more"`       // the row with more of them
+	By            string   `json:"by"`         // who did it
 	Of            string   `json:"of"`
 	Partial       bool     `json:"partial"`
 	Joins         bool     `json:"joins"`

@@ -37,7 +37,12 @@ interface SessionParts {
   critical_path: string[];
   rows: Row[];
   gists: Gist[]; // of the rows, in their order
+  left: Left[];
 }
+
+/** What a session left when it went back. Rows, spans and entities of it have it as left, so does
+ * no other: markLeft adds it. */
+interface Left { at: string; by: string; rows: number[] }
 
 type Session = Omit<Summary, "approvals"> & SessionParts;
 interface Problem { kind: string; detail: string; rows?: number[]; count: number }
@@ -64,6 +69,7 @@ interface Span {
   open?: boolean;
   tokens?: Tokens;
   rows: number[];
+  left?: Left;
 }
 
 interface Edge { from: string; to: string; kind: string }
@@ -90,6 +96,7 @@ interface Entity {
   first_seen: string;
   last_seen: string;
   evaluated: Sighting[];
+  left?: Left;
 }
 
 interface Sighting {
@@ -119,6 +126,7 @@ interface Row {
   status: string;
   error_message?: string;
   is_truncated?: boolean;
+  left?: Left;
 }
 
 /** What is known of the payload of a row before it is there: the beginning of what a user said,
@@ -559,6 +567,7 @@ interface GraphNode {
   ms: number;
   verdict: string; // the status of what a step asked for or checked, "" for other steps
   found: Found|null; // what the checks found of an entity
+  left: boolean; // all of it
 }
 
 interface GraphEdge {
@@ -686,6 +695,7 @@ interface TimeRow {
   parent: TimeRow|null;
   size: number; // how many rows are within it
   errors: number; // how many of those failed
+  left: boolean;
   t0: number;
   t1: number;
 }

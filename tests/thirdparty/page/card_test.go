@@ -39,7 +39,7 @@ func TestCard(t *testing.T) {
 	p.holds(`document.querySelector(".v-line").textContent.includes("Yahoo") && parseFloat(getComputedStyle(document.querySelector(".v-vals")).fontSize) > 1.3 * parseFloat(getComputedStyle(document.querySelector(".v-row .v-val")).fontSize)`)
 	p.shows(card+" .v-quiet", "ESPN Video Pre-roll", "availability available", "price $70,000", "unchanged", "Athletes 18-35")
 	p.holds(`[...document.querySelectorAll(".v-row")].every((r) => r.querySelector("time").title.includes("UTC"))`)
-	p.shows(card+" .whys", "from", "query_ad_inventory", "allocate_media_budget", "media_planner")
+	p.shows(card+" .whys", "shown by", "query_ad_inventory", "allocate_media_budget", "media_planner")
 	p.holds(`document.querySelectorAll("#panel-approvals .whys > li").length === 3`)
 	p.shows(card, "nike-running", "It did not run.", "Athletes 18-35")
 	p.shows(card+" .rail-people", "0 of 1", "For buyer-agent", "not authenticated")

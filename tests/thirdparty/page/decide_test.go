@@ -219,7 +219,7 @@ func TestCheckNow(t *testing.T) {
 	p.click("#cg-nav a", "sess-elf-cosmetics")
 	p.wait(`__t.text(".session-head").includes("sess-elf-cosmetics")`)
 	p.click(card + " .check-now")
-	p.shows(card+" .rail-check", "Safe", "nothing changed")
+	p.shows(card+" .rail-check", "Nothing has changed", "nothing changed")
 	d.set(func() { d.answered["sess-elf-cosmetics"] = true })
 	p.wait(`__t.text(".session-head").includes("Executed")`)
 	p.holds(`__t.all(".check-now").length === 0`)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
@@ -150,22 +152,47 @@ func TestGraphIsReadableAsAWhole(t *testing.T) {
 	p := openDemo(t, "s=nike&v=graph")
 	p.size(1440, 900)
 	eval[any](p, `__t.frame()`)
-	for _, press := range []string{"Expanded", "Aggregated"} {
+	// To the right it is shown as a whole down to 70 %.
+	for press, least := range map[string]float64{"Expanded": 11, "Aggregated": 11, "→": 0.7 * 12} {
+		p.click("#panel-graph .seg button", "↓")
+		p.click("#panel-graph .seg button", "Expanded")
 		eval[bool](p, fmt.Sprintf(`(__t.all("#panel-graph .seg button", %s)[0].click(), true)`, quote(press)))
 		eval[any](p, `__t.frame()`)
 		m := eval[measured](p, measure)
 		t.Logf("%s: %d of %d nodes are in the window, the least text has %.1f px, the graph takes %.0f %% of the width", press, m.Inside, m.Nodes, m.Least, m.Used*100)
-		if m.Inside < m.Nodes || m.Least < 11 || len(m.Over) > 0 {
+		if m.Inside < m.Nodes || m.Least < least || len(m.Over) > 0 {
 			t.Errorf("%s: %+v", press, m)
 		}
+		p.picture("graph-1440-" + press)
 	}
-	p.picture("graph-1440")
 	// In a smaller window it is shown as a whole down to 70 %, and no column runs out of it.
 	p = openDemo(t, "s=nike&v=graph")
 	if m := eval[measured](p, measure); m.Inside < m.Nodes || m.Least < 0.7*12 || len(m.Over) > 0 {
 		t.Errorf("1280 by 800: %+v", m)
 	}
 	p.picture("graph-1280")
+}
+
+// The steps follow each other downwards, or to the right, as the reader wants, and the arrow keys go with them.
+func TestGraphTurns(t *testing.T) {
+	p := openDemo(t, "s=nike&v=graph")
+	const span = `(() => { const r = [...document.querySelectorAll("#panel-graph .gn .gn-shape")].map((g) => g.getBoundingClientRect()), k = (s) => Math.max(...r.map((x) => x[s])) - Math.min(...r.map((x) => x[s])); return [k("x"), k("y")]; })()`
+	p.holds(`document.querySelector("#panel-graph .seg button[title='Top to bottom']").getAttribute("aria-pressed") === "true"`)
+	p.click("#panel-graph .seg button", "→")
+	p.holds(`document.querySelector("#panel-graph .seg button[title='Left to right']").getAttribute("aria-pressed") === "true"`)
+	if at := eval[[]float64](p, span); at[0] < 1.5*at[1] {
+		t.Errorf("left to right the nodes lie %.0f px apart across and %.0f px down", at[0], at[1])
+	}
+	eval[bool](p, `(document.querySelector("#panel-graph [data-stop][tabindex='0']").focus(), true)`)
+	const focused = `document.activeElement.querySelector(".gn-shape").getBoundingClientRect().x`
+	first := eval[float64](p, focused)
+	p.key(kb.ArrowRight, kb.ArrowRight)
+	if next := eval[float64](p, focused); next <= first {
+		t.Errorf("the arrow to the right leads from %.0f to %.0f px", first, next)
+	}
+	// It stays so for the next session.
+	p.click("#cg-nav a", "sess-elf-cosmetics")
+	p.wait(`__t.text(".session-head").includes("sess-elf-cosmetics") && document.querySelector("#panel-graph .seg button[title='Left to right']")?.getAttribute("aria-pressed") === "true"`)
 }
 
 // Several edges of a kind between two nodes are one line with their number, and no line cuts across others.

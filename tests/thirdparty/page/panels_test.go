@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -22,7 +23,7 @@ func TestFace(t *testing.T) {
 	p := openDemo(t, "s=nike&v=graph")
 	p.shows("#cg-top", "3 sessions of journal contextgraph.db", "written", "read only", "all of its sessions")
 	p.shows("#cg-nav", "sess-elf-cosmetics", "sess-nike-summer", "sess-tesla-q1", "Changed since it was read", "Check failed", "Executed", "buyer-agent", "2 turns", "tok", "3 sessions")
-	p.shows(".session-head", "sess-nike-summer", "Changed since it was read", "media_planner, root_agent", "Turns 2", "Tokens", "Waited for people", "Errors 1")
+	p.shows(".session-head", "sess-nike-summer", "Changed since it was read", "media_planner, root_agent", "Turns 2", "Tokens", "Waited for people", "Rows with an error 1")
 	p.holds(`__t.all("[role=tab]").length === 6 && [...document.querySelectorAll("[role=tab]")].every((t) => document.getElementById(t.getAttribute("aria-controls")))`)
 	p.holds(`document.title.includes("contextgraph") && document.querySelector("#cg-nav a[aria-current=true]").dataset.key.endsWith("sess-nike-summer")`)
 }
@@ -223,6 +224,19 @@ func TestTimeline(t *testing.T) {
 	before := eval[float64](p, wide)
 	p.click(v+" .gv-bar button", "Zoom in")
 	p.wait(fmt.Sprintf(`%s > %f`, wide, before))
+
+	// What is dragged over on the axis fills the window, up to the room for the idle times.
+	p.click(v+" .gv-bar button", "Fit")
+	box := eval[[]float64](p, `(() => { const r = document.querySelector("#panel-timeline .tl-axis").getBoundingClientRect(); return [r.left, r.width, r.top + r.height / 2]; })()`)
+	mouse := func(kind input.DispatchMouseEventType, share float64) {
+		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: box[0] + share*box[1], Y: box[2], Button: input.MouseButtonLeft, ClickCount: 1})
+	}
+	mouse(input.DispatchMouseEventTypeMousePressed, 0.1)
+	mouse(input.DispatchMouseEventTypeMouseMoved, 0.3)
+	p.holds(`Math.abs(document.querySelector("#panel-timeline .tl-brush").offsetWidth - 0.2 * document.querySelector("#panel-timeline .tl-axis").offsetWidth) < 3`)
+	mouse(input.DispatchMouseEventTypeMouseReleased, 0.3)
+	p.wait(fmt.Sprintf(`document.querySelector("#panel-timeline .tl-axis").offsetWidth > %f`, 3*box[1]))
+	p.holds(`(() => { const s = document.querySelector("#panel-timeline .tl-scroll"), share = s.scrollLeft / document.querySelector("#panel-timeline .tl-axis").offsetWidth; return share > 0.08 && share < 0.13 && !document.querySelector("#panel-timeline .tl-brush"); })()`)
 }
 
 func TestTrajectory(t *testing.T) {

@@ -111,7 +111,7 @@ function reasons(app, a, index) {
       const note = ws[0].note;
       return h("li", {}, h("span", "why-what",
         ws.map((w) => entityLink(app, w.entity, w.type, w.value))),
-        h("span", "why-from", key ? ["from ", spanLink(app, key),
+        h("span", "why-from", key ? ["shown by ", spanLink(app, key),
           span && h("span", {}, span.agent && span.agent + ", ",
           timeEl(span.end || span.start, "clock"), " (", agoEl(span.end || span.start),
           ")")] : "named by the action alone", note && h("span", "warn-text", icon("warning"),

@@ -51,7 +51,7 @@ function lists(o, ...names) {
 /** wholeSession has every list. @param {Session} s */
 function wholeSession(s) {
   lists(s, "agents", "models", "problems", "spans", "edges", "entities", "approvals", "rows");
-  lists(s, "critical_path");
+  lists(s, "critical_path", "left");
   lists(s.thoughts, "nodes", "edges");
   for (const p of s.spans) lists(p, "rows");
   for (const e of s.entities) {
@@ -66,7 +66,18 @@ function wholeSession(s) {
     a.checks.forEach(wholeCheck);
   }
   s.gists = s.rows.map((_, i) => ({ ...s.gists?.[i], loaded: false }));
+  markLeft(s);
   return filled(s);
+}
+
+/** markLeft marks what the session left. @param {Session} s */
+function markLeft(s) {
+  for (const l of s.left) for (const i of l.rows) s.rows[i].left = l;
+  for (const p of s.spans) p.left = s.rows[p.rows[0]]?.left;
+  for (const e of s.entities) {
+    const rows = e.evaluated.map((x) => s.rows[x.row]);
+    if (rows.every((r) => r?.left)) e.left = rows[0]?.left;
+  }
 }
 
 /** filled adds what Go left out because it stands elsewhere in the session. @param {Session} s */

@@ -118,7 +118,7 @@ const CHECK_NOTE = "Compares what it rests on with the world at this moment. It 
 function findingBody(f, a) {
   const needs = Object.entries(f.needs_agent);
   return [
-    h("p", "finding-head", mark(statusInfo(f.verdict)), " ",
+    h("p", "finding-head", mark(foundOf(f.verdict)), " ",
       h("span", "muted", "checked ", agoEl(f.at))),
     h("p", {}, pointed(f.explanation, a)),
     needs.length > 0 && h("ul", "needs",

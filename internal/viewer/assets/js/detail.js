@@ -181,6 +181,7 @@ function describeSpan(app, s, span) {
     body: [
       span.error && errorBox(span.error, 600),
       facts([
+        ["Left", span.left && leftBy(span.left)],
         ["Verdict", check && chip(check.verdict)],
         ["Approval", asked && chip(asked.status)],
         // That a check ran without an error says nothing of what it found.
@@ -260,7 +261,8 @@ function describeEntity(app, s, e) {
           found.reason && h("span", "muted", " " + words(found.reason))), thenAndNow(last, found)),
       part("Latest values seen", attributeTable(e.attributes)
         || h("p", "muted", "It was named; no attribute of it was seen.")),
-      facts([["Confidence", e.confidence.toFixed(2)], ["Found by", e.sources.join(", ")],
+      facts([["Left", e.left && leftBy(e.left)], ["Confidence", e.confidence.toFixed(2)],
+        ["Found by", e.sources.join(", ")],
         ["First seen", timeEl(e.first_seen)], ["Last seen", timeEl(e.last_seen)],
         ["Artifact", e.artifact_uri && mono(e.artifact_uri, "artifact URI", 40)]]),
       h("div", "actions", viewLink(app, "graph", { type: "entity", key: e.key }, "Show in graph")),
@@ -298,7 +300,8 @@ function describeRow(app, s, row, index) {
     rows: [index],
     body: [
       row.error_message && errorBox(row.error_message, 600),
-      facts([["Verdict", verdict && chip(verdict)], ["Status", !verdict && okBadge(row.status)],
+      facts([["Left", row.left && leftBy(row.left)],
+        ["Verdict", verdict && chip(verdict)], ["Status", !verdict && okBadge(row.status)],
         ["Agent", row.agent], ["Time", timeEl(row.timestamp)], ["Latency", tookOf(row)],
         ["Step", spanLink(app, row.span)],
         ["Cut", row.is_truncated && badge("lost content to a limit", "warn", "warning")]]),

@@ -50,6 +50,12 @@ function refTo(type, i) {
   return { type, key: String(i) };
 }
 
+/** leftBy says when a session left something, and who took it back. @param {Left} l
+ * @returns {Child[]} */
+function leftBy(l) {
+  return ["Left on ", timeEl(l.at), " by ", h("strong", {}, l.by || "somebody")];
+}
+
 /** @param {Edge} e */
 function edgeKey(e) {
   return e.from + ">" + e.to + ">" + e.kind;

@@ -15,6 +15,8 @@ class GraphDrawing {
     /** The index of the item of a node. @type {Map<string, number>} */
     this.indexOf = new Map();
     this.labels = svg("g", { class: "ge-labels", "aria-hidden": "true" });
+    /** Whether rows follow each other downwards, or to the right. */
+    this.down = true;
     this.edgeAt = -1;
     /** @type {string|null} */ this.nodeAt = null;
     /** The edges that are named. @type {number[]} */
@@ -40,15 +42,16 @@ class GraphDrawing {
     canvas.svg.addEventListener("pointerleave", () => this.name(this.nodeAt, this.edgeAt));
   }
 
-  /** @param {GraphModel} m @param {boolean} keep */
-  show(m, keep) {
+  /** @param {GraphModel} m @param {boolean} down @param {boolean} keep */
+  show(m, down, keep) {
     this.model = m;
+    this.down = down;
     this.canvas.measure();
     if (!keep) this.lit = "";
     const boxes = m.nodes.map((n) => this.box(n)), things = boxes.filter((b) => b.lane === THINGS);
     // Under each other entities are of one width.
     const width = Math.max(0, ...things.map((b) => b.across));
-    for (const b of things) b.across = width;
+    if (down) for (const b of things) b.across = width;
     // A number stands before the lane that its line leads into.
     const laneOf = new Map(boxes.map((b) => [b.id, b.lane]));
     const numbered = new Set(m.edges.filter((e) => e.edges.length > 1)
@@ -68,17 +71,20 @@ class GraphDrawing {
       if ((r.way === "far" && far) || (r.back && twin(m.edges[i]))) links[i].quiet = true;
     });
     const tracks = assignTracks(routes, links);
-    placeBoard(board, tracks.counts, 110);
-    /** @param {{a: number, c: number, along: number, across: number}} p */
-    const rect = (p) => ({ x: p.c, y: p.a, w: p.across, h: p.along });
+    placeBoard(board, tracks.counts, down ? 110 : 480);
+    /** @param {Place} p */
+    const point = ({ a, c }) => (down ? { x: c, y: a } : { x: a, y: c });
+    /** @param {Place & {along: number, across: number}} p */
+    const rect = (p) => ({ ...point(p), w: down ? p.across : p.along,
+      h: down ? p.along : p.across });
 
     const nodes = svg("g", { role: "group", "aria-label": plural(m.nodes.length, "node") });
     const edges = svg("g", { class: "ges", "aria-hidden": "true" });
     this.rects = new Map();
     this.indexOf = new Map(m.nodes.map((n, i) => [n.id, i]));
     const items = m.nodes.map((n) => {
-      const p = sure(board.at.get(n.id)), r = rect({ ...p, ...p.box }), at = centreOf(p);
-      const c = { x: at.c, y: at.a }, size = NODE_R * 2;
+      const p = sure(board.at.get(n.id)), r = rect({ ...p, ...p.box });
+      const c = point(centreOf(p)), size = NODE_R * 2;
       this.rects.set(n.id, r);
       const dot = n.entity ? r : { x: c.x - NODE_R, y: c.y - NODE_R, w: size, h: size };
       const cls = "cv-dot " + (n.entity ? typeClass(n.kind) : kindClass(n.kind));
@@ -86,21 +92,22 @@ class GraphDrawing {
         make: () => this.node(n, c, r) });
     });
     m.edges.forEach((e, i) => {
-      const p = routePoints(board, routes[i], tracks.track).map(({ a, c }) => ({ x: c, y: a }));
-      const d = routes[i].way === "far" ? swing(p[0], p[1]) : corners(p);
+      const p = routePoints(board, routes[i], tracks.track).map(point);
+      const d = routes[i].way === "far" ? swing(p[0], p[1], down) : corners(p);
       items.push({ rect: around(p), layer: edges, cls: "ge ge-" + e.kind, d, quiet: links[i].quiet,
         make: () => this.edge(e, i, d, p, !routes[i].back && twin(e)) });
     });
     const bands = board.bands.length < 2 ? [] : board.bands.map((b) => {
       const text = turnName(b.group) + (b.more ? ", continued" : "");
-      return band("gband", rect(b), 10, { x: 44, y: 17 }, text);
+      return band("gband", rect(b), 10, down ? { x: 44, y: 17 } : { x: 4, y: -6 }, text);
     });
     this.canvas.world.replaceChildren(...bands, this.field.dots, edges, nodes, this.labels);
     this.labels.replaceChildren();
     this.named = [];
     this.none.hidden = m.nodes.length > 0;
     this.field.show(items);
-    const bounds = rect({ a: -4, c: 0, along: board.along + 8, across: board.across });
+    const bounds = rect({ a: -4, c: down ? 0 : -20, along: board.along + 8,
+      across: board.across + (down ? 0 : 24) });
     const marks = items.slice(0, m.nodes.length).map((it) => ({ ...it.rect, cls: it.cls }));
     this.canvas.show(bounds, marks, keep);
     // What informs comes before what contains: it is the better answer to "and before that?".
@@ -114,14 +121,24 @@ class GraphDrawing {
       const text = foundText(n.found);
       const w = Math.max(textWidth(clip(n.label, 60), 12, true), textWidth(clip(n.sub, 40), 12),
         textWidth(text, 12, true));
-      return { id: n.id, group: n.turn, lane: THINGS, along: text ? 54 : 38,
-        across: Math.min(236, Math.max(92, w + 42)) };
+      return this.boxOf(n, THINGS, Math.min(236, Math.max(92, w + 42)), text ? 54 : 38);
     }
-    const below = n.verdict ? verdictWidth(n) : textWidth(n.sub, 12);
-    const w = Math.min(Math.max(textWidth(this.nameOf(n), 12), below), this.most(n));
-    return { id: n.id, group: n.turn, lane: LANES[n.kind] ?? 2,
-      along: NODE_R * 2 + 4,
-      across: NODE_R * 2 + 14 + w };
+    const lane = LANES[n.kind] ?? 2, names = this.namesOf(n);
+    const name = Math.max(...names.map((t) => textWidth(t, 12)));
+    const size = NODE_R * 2, below = n.verdict ? verdictWidth(n) : textWidth(n.sub, 12);
+    if (this.down) {
+      return this.boxOf(n, lane, size + 14 + Math.min(Math.max(name, below), this.most(n)),
+        size + 4);
+    }
+    const said = verdictLines(n).length;
+    return this.boxOf(n, lane, Math.max(size, name, said && below) + 8,
+      size + 8 + 14 * names.length + (said && 6 + 13 * said));
+  }
+
+  /** @param {GraphNode} n @param {number} lane @param {number} w @param {number} high */
+  boxOf(n, lane, w, high) {
+    const [along, across] = this.down ? [high, w] : [w, high];
+    return { id: n.id, group: n.turn, lane, along, across };
   }
 
   /** most is how wide the name of a step may be: where there is little room, a message is cut
@@ -131,15 +148,17 @@ class GraphDrawing {
     return this.canvas.size.w < 1060 && n.kind === "user" ? 94 : 200;
   }
 
-  /** nameOf is the name of a step, as far as there is room. @param {GraphNode} n */
-  nameOf(n) {
-    return fitText(n.label, this.most(n), 12);
+  /** namesOf is the name of a step beside it, or in lines under it, as far as there is room.
+   * @param {GraphNode} n */
+  namesOf(n) {
+    return this.down ? [fitText(n.label, this.most(n), 12)] : wrapText(n.label, 112, 12, 2);
   }
 
   /** @param {GraphNode} n @param {Point} c @param {Rect} r */
   node(n, c, r) {
     const name = graphNodeName(n);
-    const cls = "gn " + (n.entity ? "gn-entity " + typeClass(n.kind) : kindClass(n.kind));
+    const cls = "gn " + (n.entity ? "gn-entity " + typeClass(n.kind) : kindClass(n.kind))
+      + (n.left ? " left" : "");
     const g = svg("g", { class: cls, "data-stop": n.id, role: "button", "aria-label": name,
       tabindex: "-1" }, svg("title", {}, name), n.entity ? this.entity(n, r) : this.step(n, c));
     this.dress(n.id, g);
@@ -167,8 +186,10 @@ class GraphDrawing {
 
   /** @param {GraphNode} n @param {Point} c */
   step(n, c) {
-    const at = { cx: c.x, cy: c.y }, x = c.x + NODE_R + 7;
+    const at = { cx: c.x, cy: c.y }, { down } = this, names = this.namesOf(n);
     const s = n.verdict ? statusInfo(n.verdict) : null, said = verdictLines(n);
+    const x = down ? c.x + NODE_R + 7 : c.x, y = down ? c.y - 2 : c.y + NODE_R + 14;
+    const left = s && !down ? c.x - verdictWidth(n) / 2 : x, top = y + 14 * names.length - 10;
     return [
       svg("circle", { class: "gn-ring", ...at, r: NODE_R + 4 }),
       svg("circle", { class: "gn-shape", ...at, r: NODE_R }),
@@ -176,13 +197,16 @@ class GraphDrawing {
       n.kind === "check" && svg("circle", { class: "gn-second gn-dashed", ...at, r: NODE_R - 3 }),
       n.kind === "hitl" && svg("circle", { class: "gn-second", ...at, r: NODE_R - 3 }),
       drawnIcon(classOf(n.kind).icon, c.x - 6.8, c.y - 6.8, 0.85),
-      svg("text", { class: "gn-label gn-left", x, y: c.y - 2 }, this.nameOf(n)),
-      s ? svg("g", { class: "gn-verdict tone-" + s.tone },
-        svg("rect", { x, y: c.y + 2, width: verdictWidth(n), height: 3 + 13 * said.length, rx: 8 }),
-        drawnIcon(s.icon, x + 5, c.y + 4.5, 0.69),
-        said.map((t, i) => svg("text", { class: "gn-left", x: x + 18, y: c.y + 14 + 13 * i }, t)))
-        : svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 },
-          fitText(n.sub, this.most(n), 12)),
+      names.map((t, i) =>
+        svg("text", { class: "gn-label" + (down ? " gn-left" : ""), x, y: y + 14 * i }, t)),
+      s && svg("g", { class: "gn-verdict tone-" + s.tone },
+        svg("rect", { x: left, y: top, width: verdictWidth(n), height: 3 + 13 * said.length,
+          rx: 8 }),
+        drawnIcon(s.icon, left + 5, top + 2.5, 0.69),
+        said.map((t, i) =>
+          svg("text", { class: "gn-left", x: left + 18, y: top + 12 + 13 * i }, t))),
+      !s && down && svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 },
+        fitText(n.sub, this.most(n), 12)),
       n.spans.length > 1
         && pill(c.x - NODE_R + 2, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"),
       n.errors > 0 && pill(c.x + NODE_R - 3, c.y + NODE_R - 4, "!", "gn-error"),
@@ -355,11 +379,12 @@ function drawnIcon(name, x, y, scale) {
   return svg("path", { class: "gn-icon", d: ICONS[name], transform });
 }
 
-/** swing is a line between bands, which leaves and enters level with the rows. @param {Point} a
- * @param {Point} b */
-function swing(a, b) {
-  return "M" + pointText(a.x, a.y) + "C" + pointText(a.x + 60, a.y) + " " + pointText(b.x - 60, b.y)
-    + " " + pointText(b.x, b.y);
+/** swing is a line between bands, which leaves and enters along the rows. @param {Point} a
+ * @param {Point} b @param {boolean} down */
+function swing(a, b, down) {
+  const [x, y] = down ? [60, 0] : [0, 60];
+  return "M" + pointText(a.x, a.y) + "C" + pointText(a.x + x, a.y + y) + " "
+    + pointText(b.x - x, b.y - y) + " " + pointText(b.x, b.y);
 }
 
 /** pill is a small number on a node. @param {number} x @param {number} y @param {string} text

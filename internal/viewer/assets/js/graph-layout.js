@@ -6,8 +6,8 @@
 // entities beside the steps that showed them. So the eye reads a session downwards, and the width
 // is used. It takes time in proportion to the number of nodes.
 //
-// Along is the direction in which rows follow each other, down; across the one of the lanes, to the
-// right.
+// Along is the direction in which rows follow each other, across the one of the lanes: down and to
+// the right, or to the right and down.
 
 /** The lane of entities is behind the lanes of steps. */
 const THINGS = 4;

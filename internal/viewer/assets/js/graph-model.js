@@ -40,12 +40,13 @@ function graphModel(s, aggregated, hidden) {
     let n = byId.get(id);
     if (!n) {
       n = { id, type: "span", kind: sp.class, label: sp.name, sub: "", turn: sp.turn, spans: [],
-        entity: null, errors: 0, ms: 0, verdict: "", found: null };
+        entity: null, errors: 0, ms: 0, verdict: "", found: null, left: true };
       byId.set(id, n);
     }
     n.spans.push(sp);
     n.ms += sp.duration_ms;
     if (sp.status === "ERROR") n.errors++;
+    n.left &&= !!sp.left;
     n.verdict = drifts.verdicts.get(sp.key) || n.verdict;
     nodeOf.set(sp.key, id);
   }
@@ -60,7 +61,7 @@ function graphModel(s, aggregated, hidden) {
     const turn = first ? /** @type {GraphNode} */ (byId.get(first)).turn : 0;
     byId.set(e.key, { id: e.key, type: "entity", kind: e.type, label: e.value, sub: e.type, turn,
       spans: [], entity: e, errors: 0, ms: 0, verdict: "", found: drifts.entities.get(e.key)
-      || null });
+      || null, left: !!e.left });
     nodeOf.set(e.key, e.key);
   }
   /** @type {Map<string, GraphEdge>} */ const edges = new Map();
@@ -98,7 +99,7 @@ function graphNodeName(n) {
     const attrs = Object.entries(entity.attributes).map(([k, v]) => k + " " + v);
     const outcome = f && text && outcomeOf(f.outcome).label.toLowerCase() + " since the request";
     const found = outcome ? [outcome, text, ...f.turned.map(turnedText)] : [];
-    return [n.kind + " " + n.label, ...found, ...attrs].join(", ");
+    return [n.kind + " " + n.label, ...found, ...attrs, ...(n.left ? ["left"] : [])].join(", ");
   }
   return [
     classOf(n.kind).label + " " + n.label,
@@ -109,6 +110,7 @@ function graphNodeName(n) {
     n.turn > 0 && "turn " + n.turn,
     fmtDuration(n.ms),
     n.errors > 0 && plural(n.errors, "error"),
+    n.left && "left",
   ].filter(Boolean).join(", ");
 }
 
@@ -210,7 +212,8 @@ function graphTable(m, onNode, onEdge, order) {
     table(plural(m.nodes.length, "node"), order ? [...heads, "On the path"] : heads, m.nodes,
       (n) => {
       const e = n.entity, attrs = Object.entries(e?.attributes || {}).map((x) => x.join(" "));
-      return { cls: e ? typeClass(n.kind) : kindClass(n.kind), cells: [
+      const cls = (e ? typeClass(n.kind) : kindClass(n.kind)) + (n.left ? " left" : "");
+      return { cls, cells: [
         e ? [typeMark(n.kind), " ", n.kind] : [h("span", "gv-dot"), classOf(n.kind).label],
         [link(n.id), n.spans.length > 1 && " × " + n.spans.length],
         e ? attrs.join(", ") : n.spans[0].agent,

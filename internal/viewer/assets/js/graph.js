@@ -12,6 +12,7 @@ class GraphView {
     this.aggregated = false;
     /** @type {boolean|null} */ this.chosen = null;
     this.asTable = false;
+    this.down = remember("graph.dir") !== "LR";
     /** The entity whose path alone is shown. @type {string|null} */
     this.only = null;
     /** @type {{title: string, items: {text: string, ref: Ref}[]}|null} */ this.members = null;
@@ -64,7 +65,7 @@ class GraphView {
     this.table.hidden = !this.asTable;
     if (!this.asTable) {
       const had = this.roving.held();
-      this.roving.show(this.draw.show(model, !!keep), true, had);
+      this.roving.show(this.draw.show(model, this.down, !!keep), this.down, had);
     }
     this.why();
     this.select(this.app.selected, true);
@@ -81,6 +82,11 @@ class GraphView {
       this.members = null;
       this.render();
     };
+    const turn = (/** @type {boolean} */ down) => {
+      this.down = down;
+      remember("graph.dir", down ? "TB" : "LR");
+      this.render();
+    };
     const none = s.approvals.length === 0;
     const pick = h("select", { id: "gv-why", disabled: none }, options([
       ["", none ? "no approval was asked for" : "choose an approval"],
@@ -95,6 +101,8 @@ class GraphView {
         choice("Expanded", !this.aggregated, () => aggregate(false), "Every span is a node"),
         choice("Aggregated", this.aggregated, () => aggregate(true),
           "Spans of one turn, agent and name are one node")),
+      segments("Direction", choice("↓", this.down, () => turn(true), "Top to bottom"),
+        choice("→", !this.down, () => turn(false), "Left to right")),
       h("label", { class: "gv-why", for: "gv-why" }, "Why"), pick,
       h("span", "gv-count muted",
         plural(model.nodes.length, "node") + ", " + plural(model.edges.length, "edge")),

@@ -65,7 +65,7 @@ function inboxItem(app, i) {
   const desk = app.desk;
   const f = desk.findings.get(i.approval_id), error = desk.errors.get(i.approval_id),
     busy = desk.busy.has(i.approval_id);
-  const look = i.known ? statusInfo(i.known) : outcomeOf("");
+  const look = i.known ? foundOf(i.known) : outcomeOf("");
   const need = Math.max(1, i.approvers || 0);
   const yesno = i.kind === "confirmation";
   const what = i.action || i.tool || i.kind;

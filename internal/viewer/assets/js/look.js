@@ -106,6 +106,13 @@ function statusInfo(status) {
   return lookOf("status", STATUSES, status);
 }
 
+/** foundOf is what a check of an open request found: that nothing has changed is no advice to say
+ * yes. @param {string} verdict */
+function foundOf(verdict) {
+  const look = statusInfo(verdict);
+  return verdict === "safe" ? { ...look, label: "Nothing has changed" } : look;
+}
+
 /** outcomeOf is how a check of one thing ended; "" says that nobody has checked it.
  * @param {string|undefined} outcome */
 function outcomeOf(outcome) {

@@ -122,7 +122,7 @@ function jsonNode(name, value, open) {
   const key = name === null ? null : [h("span", "j-key", name), ": "];
   if (value === null || typeof value !== "object") return h("div", "j-leaf", key, jsonLeaf(value));
   const list = Array.isArray(value);
-  const entries = list ? value.map((v, i) => /** @type {[string, any]} */ ([String(i), v]))
+  const entries = list ? value.map((v) => /** @type {[string|null, any]} */ ([null, v]))
     : Object.entries(value);
   if (entries.length === 0) return h("div", "j-leaf", key,
     h("span", "j-punct", list ? "[]" : "{}"));

@@ -157,7 +157,9 @@ class ThoughtsView {
       hidden].filter(Boolean).join(", ");
     const foldable = bone !== null && (turn || bone.trips.length > 0 || t.kind === "INCIDENT");
     const box = { class: "tn-box", ...boxAround(r, 0), rx: bone ? 10 : 5 };
-    const cls = "tn " + kind.cls + (bad ? " tn-bad" : "") + (turn ? " tn-turn" : "");
+    const left = partsOf(c).every((x) => this.session?.rows[x.row]?.left);
+    const cls = "tn " + kind.cls + (bad ? " tn-bad" : "") + (turn ? " tn-turn" : "")
+      + (left ? " left" : "");
     const x = r.x + r.w - 15, y = r.y + 13;
     const sign = "M" + (x - 3.5) + " " + y + "h7" + (hidden ? "M" + x + " " + (y - 3.5) + "v7"
       : "");

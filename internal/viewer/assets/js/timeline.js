@@ -41,6 +41,7 @@ class TimelineView {
     });
     this.watch = new ResizeObserver(() => this.list.draw());
     this.watch.observe(this.scroll);
+    this.brush();
     this.scroll.addEventListener("wheel", (ev) => {
       if (!ev.ctrlKey && !ev.metaKey) return;
       ev.preventDefault();
@@ -132,7 +133,8 @@ class TimelineView {
     const within = shut && r.errors > 0 && plural(r.errors, "error");
     const says = [(sp ? classOf(sp.class).label + " " : "") + name, took,
       crit && "on the critical path", bad && "error " + (sp.error || ""),
-      within && within + " within", sp?.open && "no end recorded"].filter(Boolean).join(", ");
+      within && within + " within", sp?.open && "no end recorded",
+      r.left && "left"].filter(Boolean).join(", ");
     const error = bad && icon("error", w > 18 ? "" : "bad-text");
     const cls = ["tl-bar", !sp && "tl-turn", crit && "tl-crit", w < 10 && "tl-thin",
       bad && "tl-bad",
@@ -144,7 +146,8 @@ class TimelineView {
       data: r.size > 0 ? { twist: 1 } : {} }, r.size > 0 && icon("chevron"));
     twist.style.marginLeft = r.depth * 13 + "px";
     const agent = sp && sp.class !== "user" && ![name, r.parent?.span?.agent].includes(sp.agent);
-    return h("div", { class: "tl-row " + (sp ? kindClass(sp.class) : "tl-turnrow"), role: "row",
+    return h("div", { class: "tl-row " + (sp ? kindClass(sp.class) : "tl-turnrow")
+      + (r.left ? " left" : ""), role: "row",
       "aria-level": r.depth + 1, "aria-rowindex": place + 1, "aria-label": says,
       "aria-expanded": r.size > 0 ? String(!shut) : null,
       tabindex: r === this.list.current ? "0" : "-1", data: { row: r.id } },
@@ -212,6 +215,34 @@ class TimelineView {
     this.list.draw();
     this.scroll.scrollLeft = share * this.scale.width - dx;
     this.list.paint();
+  }
+
+  /** brush zooms to what is dragged over on the axis. */
+  brush() {
+    const mark = h("span", "tl-brush");
+    let from = NaN;
+    /** @param {PointerEvent} ev */
+    const over = (ev) => {
+      const to = Math.max(0, Math.min(this.scale.width, within(ev, this.axis).x));
+      return { to, start: Math.min(from, to), w: Math.abs(to - from) };
+    };
+    this.axis.addEventListener("pointerdown", (ev) => {
+      if (ev.button !== 0) return;
+      from = over(ev).to;
+      this.axis.append(at(mark, from, 0));
+      this.axis.setPointerCapture(ev.pointerId);
+    });
+    this.axis.addEventListener("pointermove", (ev) => at(mark, over(ev).start, over(ev).w));
+    this.axis.addEventListener("pointercancel", () => mark.remove());
+    this.axis.addEventListener("pointerup", (ev) => {
+      const { start, w } = over(ev), { width } = this.scale;
+      mark.remove();
+      from = NaN;
+      if (!(w > 6)) return;
+      this.zoomTo(this.zoom * (this.scroll.clientWidth - this.nameWidth - BEHIND) / w);
+      this.scroll.scrollLeft = start / width * this.scale.width;
+      this.list.paint();
+    });
   }
 
   select() {
@@ -364,16 +395,18 @@ function timeRows(s) {
     for (const sp of within) {
       const t0 = millis(sp.start);
       add({ id: sp.key, span: sp, turn: sp.turn, depth: row.depth + 1, parent: row, size: 0,
-        errors: 0, t0, t1: Math.max(t0, millis(sp.end) || t0) }, kids.get(sp.key) || []);
+        errors: 0, left: !!sp.left, t0, t1: Math.max(t0, millis(sp.end) || t0) },
+      kids.get(sp.key) || []);
     }
     row.size = out.length - at;
+    if (!row.span) row.left = out.slice(at).every((r) => r.left);
     row.errors = out.slice(at).filter((r) => r.span?.status === "ERROR").length;
   };
   for (const [turn, within] of [...groupBy(s.spans.filter((sp) => !inner(sp)),
       (sp) => sp.turn)].sort((a, b) => a[0] - b[0])) {
     /** @type {TimeRow} */
     const row = { id: "turn " + turn, span: null, turn, depth: 0, parent: null, size: 0, errors: 0,
-      t0: Infinity, t1: -Infinity };
+      left: false, t0: Infinity, t1: -Infinity };
     const at = out.length + 1;
     add(row, within);
     for (const r of out.slice(at)) {

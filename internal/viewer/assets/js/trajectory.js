@@ -49,7 +49,8 @@ class TrajectoryView {
       make: (it) => stepCard(app, it, millis(this.list.session?.start),
         this.want.q && snippet(this.text(it), this.want.q)),
       above: (it, before) => it.turn !== before?.turn
-        && h("h2", "turn", turnName(it.turn), h("span", "muted", timeEl(it.row.timestamp))),
+        && h("h2", "turn", turnName(it.turn), h("span", "muted", timeEl(it.row.timestamp)),
+          it.row.left && h("span", "muted", leftBy(it.row.left))),
       holds: (it, ref) => ref.key === { row: it.id, span: it.row.span }[String(ref.type)],
       mark: (el, on) => void el.classList.toggle("selected", on),
       frame: () => this.frame(),
@@ -163,7 +164,8 @@ function stepCard(app, it, start, found) {
   const name = h("button", { class: "step-name", data: { row: it.id },
     onclick: () => app.select(refTo("row", index)) }, eventName(row.event_type));
   const holder = h("div", "step-body");
-  const card = h("article", { class: "step " + kindClass(it.cls) + (error ? " error" : ""),
+  const card = h("article", { class: "step " + kindClass(it.cls) + (error ? " error" : "")
+    + (row.left ? " left" : ""),
     "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
     h("header", {},
       h("span", "step-icon", icon(classOf(it.cls).icon)),
