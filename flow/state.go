@@ -34,7 +34,7 @@ func (e *engine) enter(ctx agent.Context, lv *level, input any) agent.Context {
 	if e.graph == nil {
 		return ctx
 	}
-	p := &place{graph: e.graph, input: input}
+	p := &place{graph: e.graph, input: input, path: make([]string, 0, len(lv.steps)+len(e.graph.nodes))}
 	for _, s := range lv.steps {
 		if !s.jump {
 			p.path, p.capped = append(p.path, s.node), p.capped || s.atCap
