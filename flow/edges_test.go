@@ -158,7 +158,7 @@ func TestHook(t *testing.T) {
 		seen = append(seen, fmt.Sprint(m.When, " ", m.Node, " ", m.To, m.Edge, m.Output))
 		switch {
 		case m.When == "after" && m.Node == "a":
-			return flow.Pause
+			return flow.ErrPause
 		case m.When == "before" && m.Node == "c":
 			return errors.New("not today")
 		}

@@ -127,7 +127,7 @@ func ExampleHook() {
 	show(func() *flow.Graph {
 		g := flow.New("order", flow.Hook(func(_ agent.Context, m flow.Moment) error {
 			if m.When == "before" && m.Node == "pay" && flow.Get[int](m.State, "price") > 1000 {
-				return flow.Pause
+				return flow.ErrPause
 			}
 			return nil
 		}))

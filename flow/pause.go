@@ -18,8 +18,8 @@ import (
 	"google.golang.org/adk/v2/workflow"
 )
 
-// Pause, as the error of a [Hook], has the run pause there and ask a person how it goes on. See [Before].
-var Pause = errors.New("flow: pause")
+// ErrPause, as the error of a [Hook], has the run pause there and ask a person how it goes on. See [Before].
+var ErrPause = errors.New("flow: pause")
 
 // ErrAnswer says that a paused run was answered with a word that it does not know. The question stays open.
 var ErrAnswer = errors.New("flow: this is no answer to a paused run")
@@ -57,7 +57,7 @@ type Moment struct {
 	Late   int64  // how many events of members the group has refused, this one included: it came too late
 }
 
-// Hook has the function called at each [Moment], for members of a group at the same time. The error [Pause] has the run
+// Hook has the function called at each [Moment], for members of a group at the same time. The error [ErrPause] has the run
 // pause before or after a node; another one there is an error of the node. At an edge or late there is none to return.
 func Hook(f func(ctx agent.Context, m Moment) error) Option {
 	return func(g *Graph) { g.hook = f }
@@ -139,8 +139,8 @@ const (
 // pauses says whether the run pauses here.
 func (n *node) pauses(ctx agent.Context, when string, output any) (bool, error) {
 	err := n.graph.call(ctx, Moment{When: when, Node: n.name, Output: output})
-	pause := errors.Is(err, Pause) || slices.Contains(n.graph.before, n.name) && when == before || slices.Contains(n.graph.after, n.name) && when == after
-	if errors.Is(err, Pause) {
+	pause := errors.Is(err, ErrPause) || slices.Contains(n.graph.before, n.name) && when == before || slices.Contains(n.graph.after, n.name) && when == after
+	if errors.Is(err, ErrPause) {
 		err = nil
 	}
 	if t := turnOf(ctx); t != nil && t.owner != nil && !n.member {

@@ -39,8 +39,3 @@ func benchEvents(n, sessions int, id func(i int) string) []record.Event {
 func timeOrdered(i int) string {
 	return fmt.Sprintf("%012x7%03x8%015x", 1_700_000_000_000+i/30, rand.Uint32N(1<<12), rand.Uint64N(1<<60))
 }
-
-// random returns an event id without an order: a UUID of version 4.
-func random(int) string {
-	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
-}

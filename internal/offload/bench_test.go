@@ -10,13 +10,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
 )
 
-// drop is a store that keeps nothing.
-type drop struct{}
-
-func (drop) Create(context.Context, string, string, []byte) error { return nil }
-func (drop) URI(name string) string                               { return "drop:" + name }
-func (drop) Close() error                                         { return nil }
-
 const benchName = "2026-07-31/4bf92f3577b34da6a3ce929d0e0e4736/00f067aa0ba902b7_p0.png"
 
 // TestPutAllocations: a Put allocates the copy and the URI.

@@ -77,26 +77,6 @@ func rowOf(t testing.TB, m protoreflect.Message) row {
 	return out
 }
 
-// messageOf makes a message by reflection.
-func messageOf(d protoreflect.MessageDescriptor, r row) *dynamicpb.Message {
-	m := dynamicpb.NewMessage(d)
-	for name, v := range r {
-		f := d.Fields().ByName(protoreflect.Name(name))
-		switch v := v.(type) {
-		case row:
-			m.Set(f, protoreflect.ValueOfMessage(messageOf(f.Message(), v)))
-		case []row:
-			list := m.Mutable(f).List()
-			for _, e := range v {
-				list.Append(protoreflect.ValueOfMessage(messageOf(f.Message(), e)))
-			}
-		default:
-			m.Set(f, protoreflect.ValueOf(v))
-		}
-	}
-	return m
-}
-
 // want returns the row that an event becomes, made in the plainest way. ok is whether
 // its content_parts can be read.
 func want(t testing.TB, e *record.Event) (r row, ok bool) {
