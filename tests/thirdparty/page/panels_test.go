@@ -276,7 +276,7 @@ func TestTrajectory(t *testing.T) {
 func TestQueries(t *testing.T) {
 	p := openDemo(t, "s=nike&v=queries")
 	const v = "#panel-queries"
-	p.shows(v, "Extract business entities with a model", "Create the property graph", "Why: what a decision rests on", "Rebuild the trace of a session", "Approvals and where they stand", "GQL", "SQLite")
+	p.shows(v, "Extract business entities with a model", "Create the property graph", "Why: what an approval rests on", "Rebuild the trace of a session", "Approvals and where they stand", "GQL", "SQLite")
 	p.holds(`document.querySelectorAll("#panel-queries .c-key").length > 3`)
 	// The code of the session comes first. Long lines run out of their box until somebody wraps them.
 	p.holds(`__t.all("#panel-queries .q-list button")[0].textContent.startsWith("Go, for this session") && __t.text("#panel-queries .q-card").includes("sess-nike-summer")`)
@@ -285,7 +285,7 @@ func TestQueries(t *testing.T) {
 	p.wait(runsOut)
 	p.click(v + " .q-wrap input")
 	p.wait("!" + runsOut)
-	p.click(v+" .q-list button", "Why: what a decision rests on")
+	p.click(v+" .q-list button", "Why: what an approval rests on")
 	p.shows(v+" .q-card", "MATCH", "GQL")
 	// What is copied is the whole statement; a page from a disk may have to do it the old way.
 	eval[bool](p, `(() => { window.copied = []; document.addEventListener("copy", () => { const a = document.activeElement; window.copied.push(a && a.value !== undefined ? a.value : String(getSelection())); });
