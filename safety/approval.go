@@ -60,11 +60,11 @@ const (
 	StateFailed ApprovalState = "failed"
 )
 
-// The causes of a step to [StateSuperseded] that is no newer request, as its note begins.
-const (
-	WentBack  = "the session went back"
-	Withdrawn = "the run goes on without the answer" // see [Guard.Withdraw]
-)
+// WentBack begins the note of a step to [StateSuperseded] whose cause is that the session went back.
+const WentBack = "the session went back"
+
+// Withdrawn is the note of a step to [StateSuperseded] whose cause is [Guard.Withdraw].
+const Withdrawn = "the run goes on without the answer"
 
 // transitions is the whole state machine. A state that may follow itself only has
 // its last check recorded.

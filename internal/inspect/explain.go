@@ -39,7 +39,7 @@ func (x *builder) explain(s *Session) {
 			switch note := a.History[n-1].Note; {
 			case strings.HasPrefix(note, safety.WentBack):
 				why = "The session went back to before this request."
-			case strings.HasPrefix(note, safety.Withdrawn):
+			case note == safety.Withdrawn:
 				why = "The run went on without an answer to this request."
 			}
 			a.Explanation = why + fmt.Sprintf(notByAnswer, a.Tool)
