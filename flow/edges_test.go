@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,6 +105,45 @@ func TestPriorityAndWeight(t *testing.T) {
 	}
 	if drawn["a"] == 0 || drawn["b"] <= drawn["a"] || drawn["low"]+drawn["never"] > 0 {
 		t.Errorf("drawn %v", drawn)
+	}
+}
+
+// A step that is done again, because the process died before it was stored, draws the same edge.
+func TestDrawIsRepeated(t *testing.T) {
+	drawn := make(map[string]bool)
+	for range 20 {
+		var left atomic.Int64
+		left.Store(2) // the message and the step of first
+		var to []string
+		w := graphWorld(t, dying{session.InMemoryService(), &left}, func(w *world, g *flow.Graph) {
+			for _, n := range []string{"first", "draws", "a", "b"} {
+				g.Node(n, done(w, n), flow.Idempotent())
+			}
+			g.Edge(flow.Start, "first")
+			g.Edge("first", "draws")
+			g.Edge("draws", "a", flow.Weight(1))
+			g.Edge("draws", "b", flow.Weight(1))
+		}, flow.Hook(func(_ agent.Context, m flow.Moment) error {
+			if m.When == "edge" && m.Node == "draws" {
+				to = append(to, m.To)
+			}
+			return nil
+		}))
+		if _, err := w.run(adktest.UserText("go")); !errors.Is(err, errDied) {
+			t.Fatalf("error %v, want that of the process that died", err)
+		}
+		if did := w.take(); did != "draws first" {
+			t.Fatalf("the nodes did %q before the process died", did)
+		}
+		left.Store(1 << 40)
+		w.goOn(to[0]+" draws", nil)
+		if len(to) != 2 || to[0] != to[1] {
+			t.Fatalf("the step drew %q, want the same twice", to)
+		}
+		drawn[to[0]] = true
+	}
+	if len(drawn) != 2 {
+		t.Errorf("20 runs drew %v, want both edges", drawn)
 	}
 }
 

@@ -331,6 +331,59 @@ func TestGuardedInput(t *testing.T) {
 	}
 }
 
+// The question of a paused run is guarded as any input of the node that it names.
+func TestGuardedPause(t *testing.T) {
+	for _, c := range []struct {
+		name, node string
+		pause      flow.Option
+	}{
+		{"before", "buy", flow.Before("buy")},
+		{"after", "check", flow.After("check")},
+	} {
+		for _, price := range []string{"$40,000", "$52,000"} {
+			t.Run(c.name+" "+price, func(t *testing.T) {
+				w := &cgtest.Workflow{Harness: cgtest.New(t, cgtest.FoundByNode, cgtest.GuardInputs(c.node))}
+				serve := func() {
+					f := flow.New("shopping", c.pause)
+					f.Node("find", flow.FuncNode(func(agent.Context, any) (map[string]any, error) {
+						price, _ := w.Shop.Get()
+						return map[string]any{"items": []any{map[string]any{"name": cgtest.Item, "price": price}}}, nil
+					}))
+					f.Node("buy", flow.FuncNode(func(agent.Context, any) (string, error) { w.Bought.Add(1); return "bought", nil }))
+					f.Node("check", flow.FuncNode(pass))
+					f.Edge(flow.Start, "find")
+					f.Edge("find", "check")
+					f.Edge("check", "buy")
+					a, err := f.Agent()
+					if err != nil {
+						t.Fatal(err)
+					}
+					w.Serve(a)
+				}
+				serve()
+				var id string
+				for _, ev := range adktest.Run(t, w.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route")) {
+					if ev.RequestedInput != nil {
+						id = ev.RequestedInput.InterruptID
+					}
+				}
+				w.Shop.Set(price, true)
+				serve()
+				err := w.Reply(cgtest.InputAnswer(id, "go_on"))
+				if safe := price == "$40,000"; safe != (err == nil) {
+					t.Fatalf("error %v", err)
+				} else if safe {
+					w.WantBought(1)
+					w.WantStates(safety.StateExecuted)
+				} else {
+					w.WantBought(0)
+					w.WantStates(safety.StateBlocked)
+				}
+			})
+		}
+	}
+}
+
 // A group asks for a purchase beside another question. Whichever is answered first decides; the other one is withdrawn.
 func TestGuardedGroup(t *testing.T) {
 	build := func(j flow.Join, edges func(*flow.Graph)) func(g *guarded) agent.Agent {

@@ -381,7 +381,7 @@ func (g *Guard) Withdraw(ctx context.Context, s record.Session, confirmationID s
 	if err == nil && a.State.Open() {
 		_, err = g.move(ctx, a, Transition{
 			From: []ApprovalState{StatePending, StateApproved}, To: StateSuperseded,
-			Actor: a.Requester, Authenticated: a.RequesterAuthenticated, Run: a.RunID, Note: "the run goes on without the answer",
+			Actor: a.Requester, Authenticated: a.RequesterAuthenticated, Run: a.RunID, Note: Withdrawn,
 		}, nil)
 	}
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {

@@ -63,6 +63,9 @@ const (
 // WentBack begins the note of a step to [StateSuperseded] whose cause is that the session went back.
 const WentBack = "the session went back"
 
+// Withdrawn is the note of a step to [StateSuperseded] whose cause is [Guard.Withdraw].
+const Withdrawn = "the run goes on without the answer"
+
 // transitions is the whole state machine. A state that may follow itself only has
 // its last check recorded.
 var transitions = map[ApprovalState][]ApprovalState{

@@ -36,8 +36,11 @@ func (x *builder) explain(s *Session) {
 		}
 		if n := len(a.History); n > 0 && a.Status == StatusSuperseded {
 			why := "The same call was asked for again, and only the newer request counts."
-			if strings.HasPrefix(a.History[n-1].Note, safety.WentBack) {
+			switch note := a.History[n-1].Note; {
+			case strings.HasPrefix(note, safety.WentBack):
 				why = "The session went back to before this request."
+			case note == safety.Withdrawn:
+				why = "The run went on without an answer to this request."
 			}
 			a.Explanation = why + fmt.Sprintf(notByAnswer, a.Tool)
 		}

@@ -48,7 +48,7 @@ func (q *request) explanation() string {
 		}
 		return fmt.Sprintf("Rejected%s. %s did not run; it needs a new request.", q.by(), capital(what))
 	case StatusSuperseded:
-		return "The same call was asked for again, or the session went back to before this request, and only the newer request counts." + fmt.Sprintf(notByAnswer, what)
+		return "The same call was asked for again, the session went back to before this request, or the run went on without an answer to it." + fmt.Sprintf(notByAnswer, what)
 	case StatusExpired:
 		return fmt.Sprintf("Nothing came of it in time%s. %s can not run any more; it needs a new request.", q.since(), capital(what))
 	case StatusExecuted:

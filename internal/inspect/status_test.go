@@ -307,13 +307,14 @@ func TestRested(t *testing.T) {
 	}
 }
 
-// The ledger says why a request was superseded; without its steps both ways are named.
+// The ledger says why a request was superseded; without its steps all ways are named.
 func TestSupersededSaysWhy(t *testing.T) {
 	key := record.Session{App: "a", User: "u", ID: "s"}
 	for note, want := range map[string]string{
 		"asked for again by 2":                "The same call was asked for again, and only the newer request counts.",
 		safety.WentBack + " to before buying": "The session went back to before this request.",
-		"":                                    "The same call was asked for again, or the session went back to before this request, and only the newer request counts.",
+		safety.Withdrawn:                      "The run went on without an answer to this request.",
+		"":                                    "The same call was asked for again, the session went back to before this request, or the run went on without an answer to it.",
 	} {
 		r := inspect.Record{Session: key, Approvals: []safety.Approval{{ID: "1", Session: key, Tool: "buy", State: safety.StateSuperseded}}}
 		if note != "" {
