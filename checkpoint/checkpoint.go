@@ -222,8 +222,8 @@ type position struct {
 	err   error // why nobody can go there
 }
 
-// at returns the position at a place.
-func (h *history) at(place int, id, name string, at time.Time) position {
+// positionAt returns the position at a place.
+func positionAt(place int, id, name string, at time.Time) position {
 	return position{place: place, Checkpoint: Checkpoint{ID: id, Name: name, Time: at.UTC(), Events: place}}
 }
 
@@ -248,14 +248,14 @@ func (c *Checkpoints) positions(ctx context.Context, s record.Session) (*positio
 	p := &positions{history: h, messages: messages, list: make([]position, 0, len(h.turns)+len(marks))}
 	for _, t := range h.turns {
 		ev := h.visible[t.at]
-		p.list = append(p.list, h.at(t.at, ev.ID, "", ev.Timestamp))
+		p.list = append(p.list, positionAt(t.at, ev.ID, "", ev.Timestamp))
 	}
 	for _, m := range marks {
 		place, err := c.place(ctx, h, messages, m)
 		if errors.Is(err, ErrNotFound) {
 			continue // it was left
 		}
-		at := h.at(place, m.id, m.Name, m.at)
+		at := positionAt(place, m.id, m.Name, m.at)
 		at.err = err
 		p.list = append(p.list, at)
 	}
