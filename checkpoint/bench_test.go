@@ -59,11 +59,13 @@ func BenchmarkGet(b *testing.B) {
 		get := func(name string, service session.Service) {
 			b.Run(fmt.Sprintf("%d %s", n, name), func(b *testing.B) {
 				b.ReportAllocs()
+				start := cgtest.CPUTime(b)
 				for b.Loop() {
 					if _, err := service.Get(b.Context(), req); err != nil {
 						b.Fatal(err)
 					}
 				}
+				b.ReportMetric(float64(cgtest.CPUTime(b)-start)/float64(b.N)/1e6, "cpu-ms/op")
 			})
 		}
 		get("bare", bare)

@@ -174,7 +174,7 @@ func (c *Checkpoints) List(ctx context.Context, s record.Session) ([]Checkpoint,
 	}
 	list := make([]Checkpoint, 0, len(p.list))
 	for _, at := range slices.Backward(p.list) {
-		list = append(list, at.Checkpoint)
+		list = append(list, p.shown(at))
 	}
 	return list, nil
 }
@@ -190,7 +190,7 @@ func (c *Checkpoints) Get(ctx context.Context, s record.Session, id string) (Che
 		return Checkpoint{}, err
 	}
 	at.State, err = p.stateAt(at.place)
-	return at.Checkpoint, err
+	return p.shown(at), err
 }
 
 // Delete removes the name of a position. The position before a message stays.
@@ -222,13 +222,17 @@ type position struct {
 	err   error // why nobody can go there
 }
 
-// at returns the position at a place.
-func (h *history) at(place int, id, name string, at time.Time) position {
-	p := position{place: place, Checkpoint: Checkpoint{ID: id, Name: name, Time: at.UTC(), Events: place}}
-	if place < len(h.visible) {
-		p.Message = summary(h.visible[place])
+// positionAt returns the position at a place.
+func positionAt(place int, id, name string, at time.Time) position {
+	return position{place: place, Checkpoint: Checkpoint{ID: id, Name: name, Time: at.UTC(), Events: place}}
+}
+
+// shown returns the checkpoint of a position as people see it.
+func (h *history) shown(p position) Checkpoint {
+	if p.place < len(h.visible) {
+		p.Message = summary(h.visible[p.place])
 	}
-	return p
+	return p.Checkpoint
 }
 
 // positions reads a session and finds its positions.
@@ -241,17 +245,17 @@ func (c *Checkpoints) positions(ctx context.Context, s record.Session) (*positio
 	if err != nil {
 		return nil, err
 	}
-	p := &positions{history: h, messages: messages}
+	p := &positions{history: h, messages: messages, list: make([]position, 0, len(h.turns)+len(marks))}
 	for _, t := range h.turns {
 		ev := h.visible[t.at]
-		p.list = append(p.list, h.at(t.at, ev.ID, "", ev.Timestamp))
+		p.list = append(p.list, positionAt(t.at, ev.ID, "", ev.Timestamp))
 	}
 	for _, m := range marks {
 		place, err := c.place(ctx, h, messages, m)
 		if errors.Is(err, ErrNotFound) {
 			continue // it was left
 		}
-		at := h.at(place, m.id, m.Name, m.at)
+		at := positionAt(place, m.id, m.Name, m.at)
 		at.err = err
 		p.list = append(p.list, at)
 	}

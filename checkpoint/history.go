@@ -55,9 +55,11 @@ type history struct {
 	left    map[string]bool // runs
 	all     []*session.Event
 	visible []*session.Event
-	turns   []turn
-	turnOf  map[string]int // by run, or by invocation where the message came past the decorator
-	parted  parted         // that was asked for last
+	// said are the places of the messages of the user among the visible events.
+	said   []int
+	turns  []turn
+	turnOf map[string]int // by run, or by invocation where the message came past the decorator
+	parted parted         // that was asked for last
 }
 
 // parted are the visible events before and behind a place.
@@ -114,8 +116,11 @@ func (h *history) list() {
 	h.all, h.visible = make([]*session.Event, 0, n), make([]*session.Event, 0, n)
 	for ev := range h.Events().All() {
 		h.all = append(h.all, ev)
-		if id := plugin.Marker(ev); h.hidden[ev.ID] || ev.Content == nil && slices.Contains(h.rewinds, id) {
+		if h.hidden[ev.ID] || ev.Content == nil && slices.Contains(h.rewinds, plugin.Marker(ev)) {
 			continue
+		}
+		if isMessage(ev) {
+			h.said = append(h.said, len(h.visible))
 		}
 		h.visible = append(h.visible, ev)
 	}
@@ -124,11 +129,9 @@ func (h *history) list() {
 // begin finds the turns. A run that another plugin stopped has its message twice.
 func (h *history) begin() {
 	last := ""
-	h.turnOf = make(map[string]int)
-	for i, ev := range h.visible {
-		if !isMessage(ev) {
-			continue
-		}
+	h.turnOf = make(map[string]int, len(h.said))
+	for _, i := range h.said {
+		ev := h.visible[i]
 		run, _ := stamp(ev)[keyRun].(string)
 		if run == "" || run != last {
 			h.turnOf[cmp.Or(run, ev.InvocationID)] = len(h.turns)
@@ -175,12 +178,16 @@ func (h *history) split(place int) (kept, gone []*session.Event) {
 	if p := h.parted; p.place == place && p.gone != nil {
 		return p.kept, p.gone
 	}
-	stays, goes := make(map[string]bool), make(map[string]bool)
+	behind, stays, goes := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, ev := range h.visible[place:] {
+		behind[ev.InvocationID] = true
+	}
 	for _, t := range h.turns {
-		if id := h.visible[t.at].InvocationID; t.at < place {
-			stays[id] = true
-		} else {
+		switch id := h.visible[t.at].InvocationID; {
+		case t.at >= place:
 			goes[id] = true
+		case behind[id]: // of others nothing is in doubt
+			stays[id] = true
 		}
 	}
 	kept = make([]*session.Event, 0, place)
@@ -225,13 +232,16 @@ func (h *history) stateFrom(place int) (first *session.Event, since []*session.E
 	carries := func(ev *session.Event) bool { _, has := base(ev); return has }
 	switch i := slices.IndexFunc(kept, carries); {
 	case i >= 0:
-		first = kept[i]
+		first, since = kept[i], kept[i:]
+		var before []*session.Event
 		for _, ev := range kept[:i] {
 			if ev.InvocationID == first.InvocationID { // the turn may be of one moment
-				since = append(since, ev)
+				before = append(before, ev)
 			}
 		}
-		since = append(since, kept[i:]...)
+		if before != nil {
+			since = append(before, since...)
+		}
 	case place < len(h.visible):
 		first = h.visible[place]
 	default: // it went back to before that message

@@ -125,7 +125,7 @@ func (c *Checkpoints) plan(ctx context.Context, approvalID string) (plan Plan, p
 	if err != nil {
 		return
 	}
-	to = p.at(p.turns[first].at, "", "", a.RequestedAt)
+	to = positionAt(p.turns[first].at, "", "", a.RequestedAt)
 	to.ID = p.visible[to.place].ID
 	kept, gone := p.split(to.place)
 	plan.Checkpoint, plan.Events, plan.Redo = to.ID, len(gone), p.times(a, all)+1

@@ -263,25 +263,30 @@ func (c *Checkpoints) withdraw(ctx context.Context, s record.Session, open []saf
 // effects returns the calls that may have acted on the world in the events that go. One that an answer let run may have
 // been asked for in the events that stay.
 func (c *Checkpoints) effects(kept, gone []*session.Event, approvals []safety.Approval) (list []Effect) {
-	asked := make(map[string]*genai.FunctionCall)
-	for ev := range parts(kept) {
-		if fc := ev.part.FunctionCall; fc != nil {
-			asked[fc.ID] = fc
+	asked := sync.OnceValue(func() map[string]*genai.FunctionCall { // few rewinds need it
+		calls := make(map[string]*genai.FunctionCall)
+		for ev := range parts(kept) {
+			if fc := ev.part.FunctionCall; fc != nil {
+				calls[fc.ID] = fc
+			}
 		}
-	}
+		return calls
+	})
 	seen := make(map[string]bool)
 	for ev := range parts(gone) {
 		fc := ev.part.FunctionCall
 		if fr := ev.part.FunctionResponse; fr != nil && ev.author != genai.RoleUser {
 			fc = &genai.FunctionCall{ID: fr.ID, Name: fr.Name}
-			if of := asked[fr.ID]; of != nil && of.Name == fr.Name {
-				fc = of
-			}
 		}
 		if fc == nil || seen[fc.ID+" "+fc.Name] || ofFramework(fc.Name) || c.readsOnly(fc.Name) || c.neverRan(fc, approvals) {
 			continue
 		}
 		seen[fc.ID+" "+fc.Name] = true
+		if fc != ev.part.FunctionCall {
+			if of := asked()[fc.ID]; of != nil && of.Name == fc.Name {
+				fc = of
+			}
+		}
 		list = append(list, Effect{CallID: fc.ID, Tool: fc.Name, Args: fc.Args})
 	}
 	return list

@@ -77,19 +77,20 @@ func (c *Checkpoints) marks(ctx context.Context, s record.Session) (messages []r
 	if err != nil {
 		return nil, nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	for _, e := range found[0].Rows {
-		switch e.EventType {
-		case record.UserMessageReceived:
-			messages = append(messages, e)
-		case record.AgentStateCheckpoint:
-			switch m := (mark{readSaid(&e), e.EventID, e.Seq, e.Time()}); m.Checkpoint {
-			case created:
-				marks = append(marks, m)
-			case deleted:
-				marks = slices.DeleteFunc(marks, func(old mark) bool { return old.id == m.Of })
-			}
+	rows := found[0].Rows
+	for i := range rows {
+		e := &rows[i]
+		if e.EventType != record.AgentStateCheckpoint {
+			continue
+		}
+		switch m := (mark{readSaid(e), e.EventID, e.Seq, e.Time()}); m.Checkpoint {
+		case created:
+			marks = append(marks, m)
+		case deleted:
+			marks = slices.DeleteFunc(marks, func(old mark) bool { return old.id == m.Of })
 		}
 	}
+	messages = slices.DeleteFunc(rows, func(e record.Event) bool { return e.EventType != record.UserMessageReceived })
 	return messages, marks, nil
 }
 
