@@ -96,6 +96,8 @@ func TestUsage(t *testing.T) {
 		{"init --config missing.yaml", exitError, "contextgraph: configuration: open missing.yaml"},
 		{"help check", exitOK, "check compares the entities"},
 		{"help chekc", exitUsage, `there is no command "chekc"; did you mean "check"?`},
+		{"chekc --all", exitUsage, `there is no command "chekc"; did you mean "check"?`},
+		{"--all", exitUsage, "unknown flag: --all"},
 		{"completion fihs", exitUsage, `there is no command "fihs"; did you mean "fish"?`},
 		{"completion bash now", exitUsage, `takes no argument, got "now"`},
 		{"completion fish", exitOK, "complete -c contextgraph"},

@@ -205,7 +205,12 @@ The command ends with
 		Version:           buildVersion(),
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{ofDataset(c, err)} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if c == root { // a flag of a command that does not exist
+			err = cmp.Or(noArgs(c, c.Flags().Args()), err)
+		}
+		return usageError{ofDataset(c, err)}
+	})
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default "+defaultConfig+" where there is one)")
 	f.StringVar(&a.journalPath, "journal", "", "journal (default that of the configuration, else "+config.Default().Journal.Path+")")

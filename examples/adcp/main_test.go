@@ -83,7 +83,7 @@ func TestRunFlow(t *testing.T) {
 	if diff := cmp.Diff(verdictBlocks(string(want)), verdictBlocks(out.String())); diff != "" {
 		t.Errorf("verdicts (-agents +flow):\n%s", diff)
 	}
-	for _, said := range []string{"is live: GAM-2026-ELF-001, $50,000", "A new plan needs a new approval.", "Send the brief again when the cause is gone."} {
+	for _, said := range []string{"is live: GAM-2026-ELF-001, within $50,000", "A new plan needs a new approval.", "Send the brief again when the cause is gone."} {
 		if !strings.Contains(out.String(), said) {
 			t.Errorf("the output lacks %q:\n%s", said, out.String())
 		}

@@ -114,7 +114,7 @@ func plannerStep(talk conversation, transfers bool) (string, *genai.Part) {
 // Again says what to do where it could not be checked.
 func report(b brief, outcome map[string]any, again string) string {
 	if id, ok := outcome["campaign_id"].(string); ok && outcome["status"] == string(adserver.StatusLive) {
-		return fmt.Sprintf("The campaign for %s is live: %s, %s.", b.Advertiser, id, b.Budget)
+		return fmt.Sprintf("The campaign for %s is live: %s, within %s.", b.Advertiser, id, b.Budget)
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "The campaign for %s was not provisioned.", b.Advertiser)
