@@ -391,7 +391,7 @@ func (a *app) checkpointCommand(use, short string, args int, do string) *cobra.C
 	var f agentFlags
 	q := checkpoint.Question{Do: do}
 	c := &cobra.Command{
-		Use: use, Short: short, Args: argCount(args, args, strings.ToLower(use)),
+		Use: use, Short: short, Args: argCount(args, args, strings.Join(strings.Fields(use)[1:], " and ")),
 		Long:    short + ".\n\n" + checkpointsHelp,
 		Example: "  contextgraph " + checkpointExamples[do] + " --agent-checkpoints https://agent.example.com/checkpoints",
 	}

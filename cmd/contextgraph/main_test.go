@@ -98,6 +98,7 @@ func TestUsage(t *testing.T) {
 		{"help chekc", exitUsage, `there is no command "chekc"; did you mean "check"?`},
 		{"chekc --all", exitUsage, `there is no command "chekc"; did you mean "check"?`},
 		{"--all", exitUsage, "unknown flag: --all"},
+		{"rewind s-1", exitUsage, "contextgraph rewind takes SESSION and CHECKPOINT, got 1 arguments"},
 		{"completion fihs", exitUsage, `there is no command "fihs"; did you mean "fish"?`},
 		{"completion bash now", exitUsage, `takes no argument, got "now"`},
 		{"completion fish", exitOK, "complete -c contextgraph"},
