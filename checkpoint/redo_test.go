@@ -350,7 +350,7 @@ func TestNoPlan(t *testing.T) {
 	}
 }
 
-// The stale reading is in an earlier turn: both messages are sent again, in order. What came before stays.
+// The stale reading is in an earlier turn: both messages are sent again, in order. Events before them stay.
 func TestRedoOfSeveralMessages(t *testing.T) {
 	s := talkingShop(t)
 	s.Say("hello")

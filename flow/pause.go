@@ -33,7 +33,7 @@ var ErrAnswer = errors.New("flow: this is no answer to a paused run")
 //   - cancel: the run ends.
 //
 // The answer is the word, as "go_back draft", or an object such as
-// {"action": "go_back", "node": "draft", "state": {"tone": "formal"}}, whose state is written before the run goes on.
+// {"action": "go_back", "node": "draft", "state": {"tone": "formal"}}. The state is written before the run goes on.
 // Another answer is [ErrAnswer]. The payload of the request has the actions and nodes that it takes. A member of a group
 // has no way back to other nodes.
 func Before(nodes ...string) Option {

@@ -32,7 +32,7 @@ func (w *world) reply(value any) *genai.Content {
 	return answer(pair(id, value))
 }
 
-// A trip is a graph of three nodes, whose inputs are told.
+// A trip is a graph of three nodes. Each tells its input.
 func trip(w *world, g *flow.Graph) {
 	for _, name := range []string{"plan", "draft", "book"} {
 		g.Node(name, told(w, name))

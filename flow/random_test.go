@@ -197,7 +197,7 @@ func (x planNode) options() []flow.NodeOption {
 	return []flow.NodeOption{flow.Into(x.into)}
 }
 
-// node returns the node, whose visits are those of itself or of its group.
+// node returns the node. The visits it counts are of the name in of: itself or its group.
 func (x planNode) node(of string) workflow.Node {
 	visit := func(ctx agent.Context) int { return flow.StateOf(ctx).Visits(of) + 1 }
 	switch x.kind {
